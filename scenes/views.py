@@ -1,0 +1,85 @@
+"""Scene keys of what is drawn: views, camera, film, timeline, panes."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from scenes.fields import Count, Flag, Live, NonNegative, Positive, Real, Spec
+
+MAX_SIDE = 8192
+
+
+class Camera(Spec):
+    """An orbit camera that looks at the centre of the sphere. Angles in degrees."""
+
+    azimuth: Annotated[Real, Live(-360, 360, "azimuth", "degrees")] = 30.0
+    elevation: Annotated[Real, Field(ge=-90, le=90), Live(-90, 90, "elevation", "degrees")] = 20.0
+    zoom: Annotated[Positive, Field(ge=0.1, le=100), Live(0.3, 5, "zoom")] = 1.0
+    """1 fits the sphere into the picture's height with a margin."""
+    spin: Annotated[Real, Live(-60, 60, "spin", "degrees per second of film")] = 0.0
+
+
+class GlobeView(Spec):
+    """Tokens as shaded balls on a translucent globe."""
+
+    kind: Literal["globe"]
+    color: Literal["start", "speed", "cluster"] = "start"
+    camera: Camera = Camera()
+    token_radius: Annotated[Positive, Field(le=0.2)] | Literal["auto"] = "auto"
+    """Radius of a token's ball in units of the sphere's; auto shrinks with the number of tokens."""
+    globe: Flag = True
+    graticule: Flag = True
+
+
+class PlaneView(Spec):
+    """The outcome of every orbit as a colour, exact curves over it, axes around it."""
+
+    kind: Literal["plane"]
+    color: Literal["auto", "escape", "outcome", "landing", "sharpness", "branch", "phase", "lyapunov"] = "auto"
+    """auto: the colouring that answers the right question in the phase that mu is in."""
+    curves: list[Literal["ellipse", "zero_error", "balanced", "antibalanced"]] = ["ellipse", "zero_error"]
+    axes: Flag = True
+    colorbar: Flag = True
+    supersample: Annotated[Count, Field(le=4)] = 2
+    """Samples per pixel along each axis."""
+
+
+AnyView = Annotated[GlobeView | PlaneView, Field(discriminator="kind")]
+
+
+class Film(Spec):
+    """Size, rate, length, and how fast system time runs."""
+
+    size: tuple[Annotated[Count, Field(ge=64, le=MAX_SIDE)], Annotated[Count, Field(ge=64, le=MAX_SIDE)]] = (1280, 720)
+    fps: Annotated[Positive, Field(le=240)] = 30
+    seconds: Annotated[Positive, Field(le=86_400)] = 20
+    speed: Annotated[NonNegative, Field(le=1e6)] = 1.0
+    """System time per second of film."""
+
+
+class Keyframe(Spec):
+    """From `at` (seconds of film) on: a caption, and values that live parameters have reached by then.
+
+    Every key but `at`, `ease` and `caption` is a live parameter: a dotted path within `system` (`weights.beta`), within
+    the view when it starts with `view.` (`view.camera.azimuth`), or the last name alone where that is unique (`mu`).
+    `ease` says how the value moves on the way *to* this keyframe.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    at: NonNegative
+    ease: Literal["linear", "smooth", "hold"] = "linear"
+    caption: str | None = None
+
+    @property
+    def targets(self) -> dict[str, Any]:
+        """The live parameters this keyframe sets, as written."""
+        return dict(self.model_extra or {})
+
+
+class Pane(Spec):
+    """One of several systems on one clock: overrides of `system` and `view`, and a label."""
+
+    label: str = ""
+    system: dict[str, Any] = {}
+    view: dict[str, Any] = {}
