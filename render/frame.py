@@ -12,6 +12,7 @@ import taichi as ti
 from numpy.typing import NDArray
 
 from render.palette import Color, pack
+from sim.runtime import LANES
 
 Layer = NDArray[np.uint32]
 """(h, w) words 0xAABBGGRR with premultiplied alpha: colour channels already multiplied by alpha, in sRGB-encoded bytes."""
@@ -76,7 +77,7 @@ class Frame:
         height, width = rows.stop - rows.start, columns.stop - columns.start
         if height > 0 and width > 0:
             part = np.ascontiguousarray(layer)
-            _kernels()["over"](self.pixels, part, rows.start, columns.start, top.start, left.start, height, width)
+            _kernels()["blend"](self.pixels, part, rows.start, columns.start, top.start, left.start, height, width)
 
     def _overlap(self, height: int, width: int, x: int, y: int) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
         """Rows and columns of this frame, and of a height x width block placed at (x, y), that lie on each other."""
@@ -93,30 +94,44 @@ def _kernels() -> dict[str, Any]:
     """Compiled on first use, not on import: Taichi may only be started by the program's entry points."""
     words_2d = ti.types.ndarray(dtype=ti.u32, ndim=2)
     words_1d = ti.types.ndarray(dtype=ti.u32, ndim=1)
+    V = ti.types.vector(LANES, ti.u32)
 
     @ti.func
-    def scaled(pair: ti.u32, by: ti.u32) -> ti.u32:
+    def scaled(pair, by):  # type: ignore[no-untyped-def]
         """round(c * by / 255) for the two bytes c of 0x00c200c1 at once; exact for c, by <= 255."""
         t = pair * by + ti.u32(0x800080)
         return ((t + ((t >> 8) & ti.u32(0xFF00FF))) >> 8) & ti.u32(0xFF00FF)
 
     @ti.func
-    def saturated(pair: ti.u32) -> ti.u32:
+    def saturated(pair):  # type: ignore[no-untyped-def]
         """Two sums of two bytes each, cut off at 255."""
         carry = pair & ti.u32(0x1000100)
         return (pair | (carry - (carry >> 8))) & ti.u32(0xFF00FF)
 
+    @ti.func
+    def over(top, pixel):  # type: ignore[no-untyped-def]
+        """One pixel, or a vector of them."""
+        seen = 255 - (top >> 24)
+        red_blue = (top & ti.u32(0xFF00FF)) + scaled(pixel & ti.u32(0xFF00FF), seen)
+        green = ((top >> 8) & ti.u32(0xFF)) + scaled((pixel >> 8) & ti.u32(0xFF), seen)
+        return saturated(red_blue) | (saturated(green) << 8) | ti.u32(0xFF000000)
+
     @ti.kernel
-    def over(below: words_2d, layer: words_2d, y: int, x: int, from_y: int, from_x: int, height: int, width: int):  # type: ignore[no-untyped-def]
+    def blend(below: words_2d, layer: words_2d, y: int, x: int, from_y: int, from_x: int, height: int, width: int):  # type: ignore[no-untyped-def]
         for i in range(height):
-            for j in range(width):
-                top = layer[from_y + i, from_x + j]
-                if top != 0:
-                    seen = 255 - (top >> 24)
-                    pixel = below[y + i, x + j]
-                    red_blue = (top & ti.u32(0xFF00FF)) + scaled(pixel & ti.u32(0xFF00FF), seen)
-                    green = ((top >> 8) & ti.u32(0xFF)) + scaled((pixel >> 8) & ti.u32(0xFF), seen)
-                    below[y + i, x + j] = saturated(red_blue) | (saturated(green) << 8) | ti.u32(0xFF000000)
+            for block in range(width // LANES):
+                j = block * LANES
+                top, pixel, any_bit = V(0), V(0), ti.u32(0)
+                for k in ti.static(range(LANES)):
+                    top[k] = layer[from_y + i, from_x + j + k]
+                    pixel[k] = below[y + i, x + j + k]
+                    any_bit |= top[k]
+                if any_bit != 0:  # most of a layer of type is empty
+                    pixel = over(top, pixel)
+                    for k in ti.static(range(LANES)):
+                        below[y + i, x + j + k] = pixel[k]
+            for j in range(width // LANES * LANES, width):
+                below[y + i, x + j] = over(layer[from_y + i, from_x + j], below[y + i, x + j])
 
     @ti.kernel
     def drop_alpha(rgba: words_1d, rgb: words_1d, quads: int):  # type: ignore[no-untyped-def]
@@ -126,4 +141,4 @@ def _kernels() -> dict[str, Any]:
             rgb[3 * q + 1] = ((b >> 8) & ti.u32(0xFFFF)) | (c << 16)
             rgb[3 * q + 2] = ((c >> 16) & ti.u32(0xFF)) | (d << 8)
 
-    return {"over": over, "drop_alpha": drop_alpha}
+    return {"blend": blend, "drop_alpha": drop_alpha}
