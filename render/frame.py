@@ -121,15 +121,15 @@ def _kernels() -> dict[str, Any]:
         for i in range(height):
             for block in range(width // LANES):
                 j = block * LANES
-                top, pixel, any_bit = V(0), V(0), ti.u32(0)
+                top = V(0)
+                pixel = V(0)
                 for k in ti.static(range(LANES)):
                     top[k] = layer[from_y + i, from_x + j + k]
                     pixel[k] = below[y + i, x + j + k]
-                    any_bit |= top[k]
-                if any_bit != 0:  # most of a layer of type is empty
-                    pixel = over(top, pixel)
+                if any(top != 0):  # most of a layer of type is empty
+                    blended = over(top, pixel)  # a new name: Taichi 1.7.4 drops `pixel = over(top, pixel)` within an `if`
                     for k in ti.static(range(LANES)):
-                        below[y + i, x + j + k] = pixel[k]
+                        below[y + i, x + j + k] = blended[k]
             for j in range(width // LANES * LANES, width):
                 below[y + i, x + j] = over(layer[from_y + i, from_x + j], below[y + i, x + j])
 
