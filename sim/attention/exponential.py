@@ -1,0 +1,43 @@
+"""exp of a vector, lane by lane and without a call: `ti.exp` would keep a lane-packed loop scalar."""
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import taichi as ti
+
+from sim import runtime
+from sim.literals import constant, pieces
+
+
+@functools.cache
+def vector_exp(precision: str, lanes: int) -> Any:
+    """A ti.func of a ti vector: exp(x) = 2^k exp(f), f within half a binade of 0, 2^k written straight into the exponent bits.
+
+    Relative error 2.5e-7 (f32), 7e-16 (f64) for |x| below 40. Arguments beyond +-87 (f32) or +-700 (f64) count as that.
+    """
+    real = runtime.real_type(precision)
+    integer, mantissa, bias = (ti.i32, 23, 127) if precision == "f32" else (ti.i64, 52, 1023)
+    degree, extent = (6, 87) if precision == "f32" else (12, 700)
+    vector = ti.types.vector(lanes, real)
+    factorials = [math.factorial(n) for n in range(degree + 1)]
+    # ln 2 in two parts: k times the first is exact, since it has nine bits
+    coarse = 355 / 512
+    inverse, fine = pieces(1 / math.log(2)), pieces(float(np.log(np.longdouble(2)) - np.longdouble(coarse)))
+
+    @ti.func
+    def exp(x):
+        one = ti.cast(1, real)
+        y = ti.min(ti.max(x, ti.cast(-extent, real)), ti.cast(extent, real))
+        k = ti.floor(y * constant(real, inverse) + one / 2)
+        f = y - k * ti.cast(coarse, real) - k * constant(real, fine)
+        p = vector(one / ti.cast(factorials[degree], real))
+        for n in ti.static(range(degree - 1, -1, -1)):
+            p = p * f + one / ti.cast(factorials[n], real)
+        binade = vector(0)
+        for lane in ti.static(range(lanes)):
+            binade[lane] = ti.bit_cast((ti.cast(k[lane], integer) + bias) << mantissa, real)
+        return p * binade
+
+    return exp

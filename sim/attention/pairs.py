@@ -1,0 +1,253 @@
+"""The all-pairs evaluation: the velocity and everything the diagnostics need, from one and the same sum over tokens.
+
+    G_h(x) = (1/N) sum_j exp(<q_h, x_j>),  q_h = theta_h^T x                       (MATHS.md, section A)
+    g = P_x (1/H) sum_h theta_h grad G(q_h),   1/b = (1/H) sum_h 1/G_h,   U = (1/H) sum_h G_h
+
+On the CPU 16 query tokens travel in one vector, because Taichi does not vectorise across loop iterations by itself; with one
+lane the same code is the scalar kernel of the GPUs. Exponents up to LIMIT are summed as they are; beyond, every sum is
+shifted by the token's own maximum over the cloud, and `reference` carries the logarithms that were divided out.
+"""
+
+import functools
+from types import SimpleNamespace
+
+import numpy as np
+import taichi as ti
+from numpy.typing import NDArray
+
+from sim import runtime
+from sim.attention.exponential import vector_exp
+
+FLOWS = {"softmax": 0, "gradient_flow": 1, "unnormalised": 2}
+LIMIT = {"f32": 40.0, "f64": 300.0}  # largest |theta| whose exponentials, summed over 10^7 tokens, neither overflow nor vanish
+U, B, GV = 0, 1, 2  # rows of `scalars`: potential, metric weight, <g, v>
+SLICE = 200_000_000  # pair terms a launch: well under a second, so that Ctrl-C is heard
+
+
+class Fields:
+    """What an evaluation writes, token by token: v (N,) of vec3, scalars (3, N), reference (2, N); see `evaluate`."""
+
+    def __init__(self, count: int, precision: str) -> None:
+        real = runtime.real_type(precision)
+        self.v = ti.ndarray(ti.types.vector(3, real), (count,))
+        self.scalars = ti.ndarray(real, (3, count))
+        self.reference = ti.ndarray(real, (2, count))
+
+
+class Pairs:
+    """All-pairs sums over a cloud of `count` tokens and H heads. Cost per evaluation: N^2 H pair terms."""
+
+    def __init__(self, count: int, heads: int, precision: str) -> None:
+        self.count = count
+        self.precision = precision
+        self._kernels = kernels(precision, runtime.machine().lanes)
+        real = runtime.real_type(precision)
+        self._theta = ti.ndarray(real, (heads, 3, 3))
+        self._value = ti.ndarray(real, (heads, 3, 3))
+        self._rows = max(1, SLICE // (count * heads))
+        self._dtype = np.float32 if precision == "f32" else np.float64
+
+    def evaluate(
+        self,
+        x: ti.Ndarray,
+        theta: NDArray[np.float64],
+        flow: str,
+        sign: int,
+        out: Fields,
+        value: NDArray[np.float64] | None = None,
+    ) -> bool:
+        """Velocity and scalars of every token of x under theta (H, 3, 3) into `out`; `value` replaces the leading theta_h.
+
+        Returns whether the sums were shifted: then U = scalars[U] exp(reference[0]), b = scalars[B] exp(reference[1]),
+        <g, v> = scalars[GV] exp(reference[0]); otherwise the scalars are the quantities themselves.
+        """
+        self._theta.from_numpy(theta.astype(self._dtype))
+        self._value.from_numpy((theta if value is None else value).astype(self._dtype))
+        shifted = self.needs_shift(theta)
+        for start in range(0, self.count, self._rows):
+            stop = min(start + self._rows, self.count)
+            self._kernels.evaluate(
+                x, self._theta, self._value, FLOWS[flow], sign, start, stop, shifted, out.v, out.scalars, out.reference
+            )
+        return shifted
+
+    def potential(self, x: ti.Ndarray, theta: NDArray[np.float64], out: Fields) -> bool:
+        """U = mean_h G_h alone, for the energy of a cloud under other weights; returns whether the sums were shifted."""
+        self._theta.from_numpy(theta.astype(self._dtype))
+        shifted = self.needs_shift(theta)
+        for start in range(0, self.count, self._rows):
+            stop = min(start + self._rows, self.count)
+            self._kernels.potential(x, self._theta, start, stop, shifted, out.scalars, out.reference)
+        return shifted
+
+    def needs_shift(self, theta: NDArray[np.float64]) -> bool:
+        """|<q, x>| <= |theta|_2 on the sphere; the Frobenius norm bounds that from above."""
+        return bool(np.sqrt((theta**2).sum(axis=(1, 2))).max() > LIMIT[self.precision])
+
+
+@functools.cache
+def kernels(precision: str, lanes: int) -> SimpleNamespace:
+    """The kernels for one precision and lane count, compiled once a process."""
+    real = runtime.real_type(precision)
+    V = ti.types.vector(lanes, real)
+    V3 = ti.types.vector(3, real)
+    exp = vector_exp(precision, lanes)
+    cloud = ti.types.ndarray(dtype=V3, ndim=1)
+    heads = ti.types.ndarray(dtype=real, ndim=3)
+    table = ti.types.ndarray(dtype=real, ndim=2)
+
+    @ti.func
+    def load(x: ti.template(), first):
+        """16 tokens from `first` on, as three vectors; past the end of the cloud the last token again."""
+        px, py, pz = V(0), V(0), V(0)
+        for lane in ti.static(range(lanes)):
+            t = x[ti.min(first + lane, x.shape[0] - 1)]
+            px[lane], py[lane], pz[lane] = t[0], t[1], t[2]
+        return px, py, pz
+
+    @ti.func
+    def query(theta: ti.template(), h, px, py, pz):
+        """q_h = theta_h^T x."""
+        qx = theta[h, 0, 0] * px + theta[h, 1, 0] * py + theta[h, 2, 0] * pz
+        qy = theta[h, 0, 1] * px + theta[h, 1, 1] * py + theta[h, 2, 1] * pz
+        qz = theta[h, 0, 2] * px + theta[h, 1, 2] * py + theta[h, 2, 2] * pz
+        return qx, qy, qz
+
+    @ti.func
+    def apply(A: ti.template(), h, sx, sy, sz):
+        """A_h s."""
+        ax = A[h, 0, 0] * sx + A[h, 0, 1] * sy + A[h, 0, 2] * sz
+        ay = A[h, 1, 0] * sx + A[h, 1, 1] * sy + A[h, 1, 2] * sz
+        az = A[h, 2, 0] * sx + A[h, 2, 1] * sy + A[h, 2, 2] * sz
+        return ax, ay, az
+
+    @ti.func
+    def largest(x: ti.template(), qx, qy, qz):
+        """max_j <q, x_j>, lane by lane."""
+        t0 = x[0]
+        m = qx * t0[0] + qy * t0[1] + qz * t0[2]
+        for j in range(1, x.shape[0]):
+            t = x[j]
+            m = ti.max(m, qx * t[0] + qy * t[1] + qz * t[2])
+        return m
+
+    @ti.kernel
+    def evaluate(
+        x: cloud,
+        theta: heads,
+        value: heads,
+        flow: ti.i32,
+        sign: real,
+        start: ti.i32,
+        stop: ti.i32,
+        shifted: ti.template(),
+        v: cloud,
+        scalars: table,
+        reference: table,
+    ):
+        n = x.shape[0]
+        ti.loop_config(block_dim=1)
+        for block in range((stop - start + lanes - 1) // lanes):
+            first = start + block * lanes
+            px, py, pz = load(x, first)
+            one = ti.cast(1, real)
+            inverse, potential, top, bottom = V(0), V(0), V(0), V(0)
+            gx, gy, gz = V(0), V(0), V(0)  # sum_h theta_h grad G_h
+            lx, ly, lz = V(0), V(0), V(0)  # the same with the value matrices, or their softmax
+            for h in range(theta.shape[0]):
+                qx, qy, qz = query(theta, h, px, py, pz)
+                m = V(0)
+                if ti.static(shifted):
+                    m = largest(x, qx, qy, qz)
+                z, sx, sy, sz = V(0), V(0), V(0), V(0)
+                for j in range(n):
+                    t = x[j]
+                    e = exp(qx * t[0] + qy * t[1] + qz * t[2] - m)
+                    z += e
+                    sx += e * t[0]
+                    sy += e * t[1]
+                    sz += e * t[2]
+                up, down = V(one), V(one)
+                if ti.static(shifted):
+                    if h == 0:
+                        top, bottom = m, m
+                    higher, lower = ti.max(top, m), ti.min(bottom, m)
+                    keep, up = exp(top - higher), exp(m - higher)
+                    gx, gy, gz, potential = gx * keep, gy * keep, gz * keep, potential * keep
+                    if flow != 0:
+                        lx, ly, lz = lx * keep, ly * keep, lz * keep
+                    keep, down = exp(lower - bottom), exp(lower - m)
+                    inverse *= keep
+                    top, bottom = higher, lower
+                ax, ay, az = apply(theta, h, sx, sy, sz)
+                gx += up * ax
+                gy += up * ay
+                gz += up * az
+                ax, ay, az = apply(value, h, sx, sy, sz)
+                w = up
+                if flow == 0:
+                    w = one / z
+                lx += w * ax
+                ly += w * ay
+                lz += w * az
+                potential += up * z
+                inverse += down / z
+            # the sums over heads and tokens become means: 1/(H N) for G and grad G, N/H for 1/G, 1/H for the softmax
+            mean = one / (ti.cast(n, real) * ti.cast(theta.shape[0], real))
+            inverse *= ti.cast(n, real) / ti.cast(theta.shape[0], real)
+            scale = V(mean)
+            if flow == 0:
+                scale = V(one / ti.cast(theta.shape[0], real))
+            elif flow == 1:
+                scale = inverse * mean
+                if ti.static(shifted):
+                    scale *= exp(top - bottom)
+            elif ti.static(shifted):
+                scale *= exp(top)
+            scale *= sign
+            radial = lx * px + ly * py + lz * pz
+            vx, vy, vz = scale * (lx - radial * px), scale * (ly - radial * py), scale * (lz - radial * pz)
+            gv = mean * (gx * vx + gy * vy + gz * vz)
+            for lane in ti.static(range(lanes)):
+                i = first + lane
+                if i < stop:
+                    v[i] = V3(vx[lane], vy[lane], vz[lane])
+                    scalars[U, i] = mean * potential[lane]
+                    scalars[B, i] = one / inverse[lane]
+                    scalars[GV, i] = gv[lane]
+                    reference[0, i] = top[lane]
+                    reference[1, i] = bottom[lane]
+
+    @ti.kernel
+    def potential(x: cloud, theta: heads, start: ti.i32, stop: ti.i32, shifted: ti.template(), scalars: table, reference: table):
+        n = x.shape[0]
+        ti.loop_config(block_dim=1)
+        for block in range((stop - start + lanes - 1) // lanes):
+            first = start + block * lanes
+            px, py, pz = load(x, first)
+            total, top = V(0), V(0)
+            for h in range(theta.shape[0]):
+                qx, qy, qz = query(theta, h, px, py, pz)
+                m = V(0)
+                if ti.static(shifted):
+                    m = largest(x, qx, qy, qz)
+                z = V(0)
+                for j in range(n):
+                    t = x[j]
+                    z += exp(qx * t[0] + qy * t[1] + qz * t[2] - m)
+                if ti.static(shifted):
+                    if h == 0:
+                        top = m
+                    higher = ti.max(top, m)
+                    total = total * exp(top - higher) + z * exp(m - higher)
+                    top = higher
+                else:
+                    total += z
+            mean = ti.cast(1, real) / (ti.cast(n, real) * ti.cast(theta.shape[0], real))
+            for lane in ti.static(range(lanes)):
+                i = first + lane
+                if i < stop:
+                    scalars[U, i] = mean * total[lane]
+                    reference[0, i] = top[lane]
+
+    return SimpleNamespace(evaluate=evaluate, potential=potential)
