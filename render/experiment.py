@@ -1,0 +1,193 @@
+"""One system on its way through a film: built from its scene, stepped on its own grid, moved by its timeline, measured.
+
+The only place that knows both a scene's words and the constructors of `sim`; a stage adds pictures, `run` adds nothing.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import PCG64, Generator, SeedSequence
+from numpy.typing import NDArray
+
+from render.timeline import Moment, Timeline
+from scenes.attention import AttentionSystem, Tokens
+from scenes.load import UserError
+from scenes.spec import Scene
+from scenes.two_factor import TwoFactorPlane
+from sim.attention.flow import AttentionFlow
+from sim.attention.tokens import cloud, from_file
+from sim.attention.weights import SCHEDULES
+from sim.system import Row, System
+from sim.two_factor.plane import Plane
+
+PURPOSES = ("tokens", "weights")  # order is part of what a seed means: add new ones at the end
+TOUCHING = 1e-6  # a grid time this close (in steps) before a frame's time counts as that frame's time
+
+
+class Experiment:
+    """A system, its timeline and its diagnostics. `scene` is the pane's own scene where there are panes.
+
+    An attention system has its own clock: system time is film time times `film.speed`, on the grid t_k = k dt whatever
+    the frame rate. A plane has no history: it steps once per film frame and its parameters belong to the film time.
+    `measured`: keep a diagnostics row about once per film frame, on the grid, in `rows`. Raises UserError for a token file that cannot be used.
+    """
+
+    def __init__(self, scene: Scene, *, fps: float, size: tuple[int, int] | None = None, measured: bool = False, balance: bool = False):
+        self.scene = scene
+        self.fps = fps
+        self.speed = scene.film.speed
+        self.timeline = Timeline(scene)
+        self.overrides: dict[str, float] = {}  # set by hand: they stand above the timeline
+        self.measured = measured
+        self.rows: list[Row] = []
+        self.film_time = 0.0
+        self.stateless = isinstance(scene.system, TwoFactorPlane)
+        self.system = build_system(scene, fps=fps, size=size or scene.film.size, balance=balance)
+        per_frame = 1 if self.stateless else self.speed / (fps * self.system.dt)
+        self.every = max(1, round(per_frame))  # steps between two rows
+        self._restart()
+
+    @property
+    def moment(self) -> Moment:
+        """What the timeline says at the film time that was last asked for, overrides not included."""
+        return self.timeline.values_at(self.film_time)
+
+    @property
+    def shown_time(self) -> float:
+        """System time of the picture: film time x speed. The newest state is at or less than one dt after it."""
+        return self.film_time * self.speed
+
+    def seek(self, film_time: float) -> None:
+        """Step to the first grid state at or past `film_time` (seconds, >= 0); an earlier one is reached by replaying from 0.
+
+        The result depends on `film_time` alone, not on the way there. Raises sim.system.Diverged.
+        """
+        wanted = self.index_at(film_time)
+        if wanted < self.system.step_index:
+            self._restart()
+        while self.system.step_index < wanted:
+            self.step()
+        self.film_time = film_time
+        if self.stateless:
+            self._apply(film_time)
+
+    def step(self) -> None:
+        """One dt, then the parameters of the new grid time, then a row where one is due."""
+        self.system.step()
+        self._apply(self.film_time_of(self.system.step_index))
+        self._measure()
+
+    def reset(self) -> None:
+        """Back to t = 0; what was set by hand stays."""
+        self._restart()
+        self.film_time = 0.0
+
+    def index_at(self, film_time: float) -> int:
+        """The first k whose grid time t_k is not before `film_time`."""
+        if self.stateless:
+            return math.ceil(film_time * self.fps - TOUCHING)
+        return max(0, math.ceil(film_time * self.speed / self.system.dt - TOUCHING))
+
+    def film_time_of(self, index: int) -> float:
+        """Film time of the grid time t_k, seconds; 0 for a frozen film (speed 0), whose parameters stay as they start."""
+        if self.stateless:
+            return index / self.fps
+        return index * self.system.dt / self.speed if self.speed > 0 else 0.0
+
+    def set_parameters(self, values: Mapping[str, float]) -> None:
+        """Set live parameters of the system by hand, from now on and above the timeline."""
+        self.overrides.update(values)
+        self.system.set_parameters(values)
+
+    def history(self) -> dict[str, NDArray[np.float64]]:
+        """The rows so far as columns, oldest first; NaN where a quantity has no meaning."""
+        names = list(self.rows[0]) if self.rows else []
+        return {name: np.array([math.nan if row[name] is None else row[name] for row in self.rows], dtype=np.float64) for name in names}
+
+    def release(self) -> None:
+        self.system.release()
+
+    def _restart(self) -> None:
+        self.system.reset()
+        self.rows.clear()
+        self._apply(0.0)
+        self._measure()
+
+    def _apply(self, film_time: float) -> None:
+        values = {**self.timeline.values_at(film_time).system, **self.overrides}
+        if values:
+            self.system.set_parameters(values)
+
+    def _measure(self) -> None:
+        if self.measured and self.system.step_index % self.every == 0:
+            self.rows.append(self.system.diagnostics())
+
+
+def table(scene: Scene, *, until: float | None = None, every: int | None = None) -> Iterator[Row]:
+    """The rows of `run`: at t = 0 and every `every` steps up to the system time `until` (default: the film's end).
+
+    `every` defaults to about one row per film frame; on a plane a step is a film frame. No pictures are made.
+    """
+    experiment = Experiment(scene, fps=scene.film.fps, balance=True)
+    end = scene.film.seconds * scene.film.speed if until is None else until
+    stride = experiment.every if every is None else every
+    try:
+        steps = math.floor(end / experiment.system.dt + TOUCHING)
+        yield experiment.system.diagnostics()
+        for index in range(1, steps + 1):
+            experiment.step()
+            if index % stride == 0:
+                yield experiment.system.diagnostics()
+    finally:
+        experiment.release()
+
+
+def generators(seed: int) -> dict[str, Generator]:
+    """One independent stream per purpose, so that for instance more heads do not move the tokens."""
+    streams = SeedSequence(seed).spawn(len(PURPOSES))
+    return {purpose: Generator(PCG64(stream)) for purpose, stream in zip(PURPOSES, streams, strict=True)}
+
+
+def build_system(scene: Scene, *, fps: float, size: tuple[int, int], balance: bool) -> System:
+    """The system that `scene.system` describes. `size`: the picture's, for a plane. Raises UserError for an unusable token file."""
+    spec = scene.system
+    if isinstance(spec, AttentionSystem):
+        return _attention(spec, generators(scene.seed), balance)
+    return Plane(
+        mu=spec.mu,
+        axes=spec.axes,
+        center=spec.window.center,
+        width=spec.window.width,
+        size=size,
+        iterations=spec.iterations,
+        precision=spec.precision,
+        dt=(scene.film.speed or 1.0) / fps,  # frozen or not, a plane's frames are its steps
+    )
+
+
+def _attention(spec: AttentionSystem, streams: Mapping[str, Generator], balance: bool) -> AttentionFlow:
+    law: dict[str, Any] = spec.weights.model_dump(exclude={"kind"})
+    schedule = SCHEDULES[spec.weights.kind](heads=spec.heads, rng=streams["weights"], dt=spec.dt, **law)
+    return AttentionFlow(
+        _cloud(spec.tokens, streams["tokens"]),
+        schedule,
+        flow=spec.flow,
+        sign=spec.sign,
+        integrator=spec.integrator,
+        dt=spec.dt,
+        precision="f32" if spec.precision == "auto" else spec.precision,
+        cluster_cosine=spec.cluster_cosine,
+        track_balance=balance,
+    )
+
+
+def _cloud(spec: Tokens, stream: Generator) -> NDArray[np.float64]:
+    if spec.file is None:
+        return cloud(spec.start, spec.count, stream, noise=spec.noise, angle=spec.angle, axis=spec.axis)
+    try:
+        return from_file(Path(spec.file))
+    except ValueError as error:
+        raise UserError(f"system.tokens.file: {error}") from error

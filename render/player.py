@@ -1,0 +1,172 @@
+"""Time: which frames a film has, playing, pausing and stepping through them, and the loops of `record` and `run`.
+
+Plain Python, the same for the window, recordings, tests and benchmarks. Frame i shows film time i / fps, exactly.
+"""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Protocol
+
+from render.frame import Frame
+from render.video import Sink
+from sim.system import Row
+
+Progress = Callable[[int, int], None]
+"""Called with (frames done, frames in all)."""
+
+
+class Showing(Protocol):
+    """What the player plays: in the program a render.stage.Stage."""
+
+    def show(self, film_time: float) -> Frame: ...
+
+    def reset(self) -> None: ...
+
+
+class Interrupted(Exception):
+    """A recording was stopped from outside by SIGINT (Ctrl-C) or SIGTERM. The message says how far it had come."""
+
+    def __init__(self, done: int, total: int, signum: int) -> None:
+        super().__init__(f"stopped after {done} of {total} frames; no file was kept")
+        self.done = done
+        self.total = total
+        self.exit_code = 128 + signum  # the shell's convention
+
+
+class Player:
+    """Plays a stage at `fps` frames per second of film for `seconds` (None: without an end).
+
+    `index` is the frame that `current` shows. A slow machine shows the same frames, later.
+    """
+
+    def __init__(self, stage: Showing, fps: float, seconds: float | None = None) -> None:
+        if not fps > 0:
+            raise ValueError(f"fps must be positive, got {fps}")
+        self.stage = stage
+        self.fps = fps
+        self.total = None if seconds is None else frame_count(fps, seconds)
+        self.index = 0
+        self.paused = False
+
+    @property
+    def film_time(self) -> float:
+        """Seconds of film at the current frame: index / fps, one division, so that it never drifts."""
+        return self.index / self.fps
+
+    @property
+    def finished(self) -> bool:
+        """The current frame is the film's last."""
+        return self.total is not None and self.index >= self.total - 1
+
+    def current(self) -> Frame:
+        """Paint the current frame (again: a camera may have moved meanwhile)."""
+        return self.stage.show(self.film_time)
+
+    def tick(self) -> Frame:
+        """Paint the current frame and go on to the next, unless paused or at the end."""
+        frame = self.current()
+        if not self.paused and not self.finished:
+            self.index += 1
+        return frame
+
+    def step(self) -> None:
+        """Pause, one frame further on."""
+        self.paused = True
+        if not self.finished:
+            self.index += 1
+
+    def restart(self) -> None:
+        """Back to frame 0 and t = 0; playing or paused as before."""
+        self.index = 0
+        self.stage.reset()
+
+    def frames(self) -> Iterator[Frame]:
+        """The film from its first frame to its last. The frame is painted over by the next one."""
+        self.restart()
+        while True:
+            yield self.current()
+            if self.finished:
+                return
+            self.index += 1
+
+
+def frame_count(fps: float, seconds: float) -> int:
+    """Frames in a film: round(seconds * fps), at least one."""
+    return max(1, round(seconds * fps))
+
+
+def record(player: Player, sink: Sink, progress: Progress | None = None) -> int:
+    """Play a whole film into `sink` and close it; returns the number of frames.
+
+    Whatever stops it (Diverged, an encoder that fails) passes through with the sink aborted: nothing stands under the
+    final name. Raises Interrupted on SIGINT and SIGTERM.
+    """
+    if player.total is None:
+        raise ValueError("a recording needs a length")
+    try:
+        with _stop_signals():
+            for frame in player.frames():
+                sink.write(frame)
+                if progress is not None:
+                    progress(sink.frames, player.total)
+            sink.close()
+    except (KeyboardInterrupt, _Stop) as stop:
+        with _deaf():
+            sink.abort()
+        raise Interrupted(sink.frames, player.total, getattr(stop, "signum", signal.SIGINT)) from None
+    except BaseException:
+        with _deaf():
+            sink.abort()
+        raise
+    return sink.frames
+
+
+class Tabled(Protocol):
+    """What `run_table` reads: in the program a render.stage.Bench."""
+
+    def row(self, index: int) -> Row: ...
+
+
+class _Stop(BaseException):
+    """Not an Exception, so that no library swallows it on its way out."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.signum = signum
+
+
+def _raise_stop(signum: int, _frame: FrameType | None) -> None:
+    raise _Stop(signum)
+
+
+@contextlib.contextmanager
+def _stop_signals() -> Iterator[None]:
+    """SIGINT and SIGTERM raise _Stop inside; one that was ignored on entry (nohup, a background job) stays ignored."""
+    with _handled(_raise_stop):
+        yield
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """A second Ctrl-C must not interrupt the cleaning up."""
+    with _handled(signal.SIG_IGN):
+        yield
+
+
+@contextlib.contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+        yield
+        return
+    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
+    heard = [s for s, old in before.items() if old is not signal.SIG_IGN and old is not None]
+    for s in heard:
+        signal.signal(s, handler)
+    try:
+        yield
+    finally:
+        for s in heard:
+            signal.signal(s, before[s])
