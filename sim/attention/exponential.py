@@ -10,16 +10,18 @@ import taichi as ti
 from sim import runtime
 from sim.literals import constant, pieces
 
+EXTENT = {"f32": 87, "f64": 700}  # arguments beyond +- this count as this
+
 
 @functools.cache
 def vector_exp(precision: str, lanes: int) -> Any:
     """A ti.func of a ti vector: exp(x) = 2^k exp(f), f within half a binade of 0, 2^k written straight into the exponent bits.
 
-    Relative error 2.5e-7 (f32), 7e-16 (f64) for |x| below 40. Arguments beyond +-87 (f32) or +-700 (f64) count as that.
+    Relative error 2.5e-7 (f32), 7e-16 (f64) for |x| below 40. Arguments beyond +-EXTENT count as that.
     """
     real = runtime.real_type(precision)
     integer, mantissa, bias = (ti.i32, 23, 127) if precision == "f32" else (ti.i64, 52, 1023)
-    degree, extent = (6, 87) if precision == "f32" else (12, 700)
+    degree, extent = (6 if precision == "f32" else 12), EXTENT[precision]
     vector = ti.types.vector(lanes, real)
     factorials = [math.factorial(n) for n in range(degree + 1)]
     # ln 2 in two parts: k times the first is exact, since it has nine bits

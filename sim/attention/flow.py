@@ -164,7 +164,7 @@ class AttentionFlow:
         if self._now is None:
             theta = self.theta()
             shifted = self._engine.evaluate(self._x, theta, self.flow, self.sign, self._stages[0])
-            self._now = summarise(self._stages[0], shifted, theta, self.precision)
+            self._now = summarise(self._stages[0], shifted, theta, self.precision, self.flow)
             if not np.isfinite(self._now.mean_speed):
                 raise Diverged(self._obituary(theta))
             if self._initial_energy is None:

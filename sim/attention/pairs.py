@@ -44,7 +44,9 @@ class Pairs:
         real = runtime.real_type(precision)
         self._theta = ti.ndarray(real, (heads, 3, 3))
         self._value = ti.ndarray(real, (heads, 3, 3))
-        self._rows = max(1, SLICE // (count * heads))
+        # whole vectors: which lane a token sits in decides its last bit
+        lanes = runtime.machine().lanes
+        self._rows = lanes * max(1, SLICE // (count * heads * lanes))
         self._dtype = np.float32 if precision == "f32" else np.float64
 
     def evaluate(

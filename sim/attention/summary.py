@@ -9,6 +9,7 @@ import taichi as ti
 from numpy.typing import NDArray
 
 from sim import runtime
+from sim.attention.exponential import EXTENT
 from sim.attention.pairs import GV, B, Fields, U
 from sim.attention.weights import Heads
 
@@ -29,7 +30,7 @@ class Summary:
     theta: Heads
 
 
-def summarise(fields: Fields, shifted: bool, theta: Heads, precision: str) -> Summary:
+def summarise(fields: Fields, shifted: bool, theta: Heads, precision: str, flow: str) -> Summary:
     """Add up what an evaluation left in `fields`. Quantities beyond double precision come out as inf."""
     count = fields.v.shape[0]
     if not shifted:
@@ -39,7 +40,7 @@ def summarise(fields: Fields, shifted: bool, theta: Heads, precision: str) -> Su
         potential, slope2, power, speed = (sums.sum(axis=0) / count).tolist()
         fastest, low, high = extremes[:, 0].max(), extremes[:, 1].min(), extremes[:, 2].max()
         return Summary(potential / 2, slope2, power, speed, float(fastest), float(low), float(high), theta)
-    potential, b, power, speed = _shifted_columns(fields)
+    potential, b, power, speed = _shifted_columns(fields, precision, flow)
     with np.errstate(over="ignore", invalid="ignore"):
         return Summary(
             float(potential.mean() / 2),
@@ -62,10 +63,13 @@ def energy(fields: Fields, shifted: bool) -> float:
     return float(potential.mean() / 2)
 
 
-def _shifted_columns(fields: Fields) -> tuple[NDArray[np.float64], ...]:
+def _shifted_columns(fields: Fields, precision: str, flow: str) -> tuple[NDArray[np.float64], ...]:
     scalars = fields.scalars.to_numpy().astype(np.float64)
     reference = fields.reference.to_numpy().astype(np.float64)
     speed = np.linalg.norm(fields.v.to_numpy().astype(np.float64), axis=1)
+    # the vector exponential stops at its range's ends: past them the velocity is not what it should be, so it counts as infinite
+    exponent = {"softmax": 0 * reference[0], "gradient_flow": reference[0] - reference[1], "unnormalised": reference[0]}[flow]
+    speed[exponent > EXTENT[precision]] = np.inf
     with np.errstate(over="ignore", invalid="ignore"):
         up, down = np.exp(reference[0]), np.exp(reference[1])
         return scalars[U] * up, scalars[B] * down, scalars[GV] * up, speed
