@@ -75,9 +75,9 @@ def test_slices_change_nothing(monkeypatch):
         assert np.array_equal(a, b)
 
 
-@pytest.mark.parametrize(("precision", "extent", "tolerance"), [("f32", 40, 3e-7), ("f64", 300, 1e-15)])
-def test_vector_exponential(precision, extent, tolerance):
-    """Against float64 (f32) and long double (f64); beyond the range it stays at the ends of the range."""
+@pytest.mark.parametrize(("precision", "extent"), [("f32", 40), ("f64", 300)])
+def test_vector_exponential(precision, extent):
+    """Against long double: |x| and a few half units in the last place; beyond the range it stays at the ends of the range."""
     real, exp = runtime.real_type(precision), vector_exp(precision, 16)
 
     @ti.kernel
@@ -94,7 +94,8 @@ def test_vector_exponential(precision, extent, tolerance):
     out = np.zeros_like(x)
     apply(x, out)
     exact = np.exp(x[:-2].astype(np.longdouble))
-    assert np.abs(out[:-2] / exact - 1).max() < tolerance
+    allowed = np.finfo(DTYPE[precision]).eps / 2 * (np.abs(x[:-2]) + 6)
+    assert (np.abs(out[:-2] / exact - 1) < allowed).all()
     assert 0 < out[-2] < 1e-37 and out[-1] > 1e37 and np.isfinite(out[-1])
     assert out[-4] == 1
 
