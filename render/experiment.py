@@ -4,24 +4,25 @@ The only place that knows both a scene's words and the constructors of `sim`; a 
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import NDArray
+from scenes.load import UserError
+from sim.two_factor.plane import Plane
 
 from render.timeline import Moment, Timeline
 from scenes.attention import AttentionSystem, Tokens
-from scenes.load import UserError
+from scenes.fields import live_parameters
 from scenes.spec import Scene
 from scenes.two_factor import TwoFactorPlane
 from sim.attention.flow import AttentionFlow
 from sim.attention.tokens import cloud, from_file
 from sim.attention.weights import SCHEDULES
 from sim.system import Row, System
-from sim.two_factor.plane import Plane
 
 PURPOSES = ("tokens", "weights")  # order is part of what a seed means: add new ones at the end
 TOUCHING = 1e-6  # a grid time this close (in steps) before a frame's time counts as that frame's time
@@ -35,11 +36,14 @@ class Experiment:
     `measured`: keep a diagnostics row about once per film frame, on the grid, in `rows`. Raises UserError for a token file that cannot be used.
     """
 
-    def __init__(self, scene: Scene, *, fps: float, size: tuple[int, int] | None = None, measured: bool = False, balance: bool = False):
+    def __init__(
+        self, scene: Scene, *, fps: float, size: tuple[int, int] | None = None, measured: bool = False, balance: bool = False
+    ):
         self.scene = scene
         self.fps = fps
         self.speed = scene.film.speed
         self.timeline = Timeline(scene)
+        self.live = {found.path: found.value for found in live_parameters(scene.system)}  # path -> the scene's own value
         self.overrides: dict[str, float] = {}  # set by hand: they stand above the timeline
         self.measured = measured
         self.rows: list[Row] = []
@@ -91,6 +95,10 @@ class Experiment:
             return math.ceil(film_time * self.fps - TOUCHING)
         return max(0, math.ceil(film_time * self.speed / self.system.dt - TOUCHING))
 
+    def steps_until(self, time: float) -> int:
+        """The last k whose grid time t_k is not after the system time `time`."""
+        return math.floor(time / self.system.dt + TOUCHING)
+
     def film_time_of(self, index: int) -> float:
         """Film time of the grid time t_k, seconds; 0 for a frozen film (speed 0), whose parameters stay as they start."""
         if self.stateless:
@@ -102,10 +110,26 @@ class Experiment:
         self.overrides.update(values)
         self.system.set_parameters(values)
 
+    def let_go(self, path: str | None = None) -> None:
+        """Give a parameter set by hand (default: every one) back to the timeline, or to the scene's own value."""
+        for held in [key for key in self.overrides if path in (None, key)]:
+            del self.overrides[held]
+            self.system.set_parameters({held: self.value_of(held)})
+
+    def value_of(self, path: str) -> float:
+        """What a live parameter of the system is at the present film time: set by hand, keyframed, or the scene's own."""
+        if path in self.overrides:
+            return self.overrides[path]
+        keyframed = self.moment.system
+        return keyframed[path] if path in keyframed else self.live[path]
+
     def history(self) -> dict[str, NDArray[np.float64]]:
         """The rows so far as columns, oldest first; NaN where a quantity has no meaning."""
         names = list(self.rows[0]) if self.rows else []
-        return {name: np.array([math.nan if row[name] is None else row[name] for row in self.rows], dtype=np.float64) for name in names}
+        return {
+            name: np.array([math.nan if row[name] is None else row[name] for row in self.rows], dtype=np.float64)
+            for name in names
+        }
 
     def release(self) -> None:
         self.system.release()
@@ -124,25 +148,6 @@ class Experiment:
     def _measure(self) -> None:
         if self.measured and self.system.step_index % self.every == 0:
             self.rows.append(self.system.diagnostics())
-
-
-def table(scene: Scene, *, until: float | None = None, every: int | None = None) -> Iterator[Row]:
-    """The rows of `run`: at t = 0 and every `every` steps up to the system time `until` (default: the film's end).
-
-    `every` defaults to about one row per film frame; on a plane a step is a film frame. No pictures are made.
-    """
-    experiment = Experiment(scene, fps=scene.film.fps, balance=True)
-    end = scene.film.seconds * scene.film.speed if until is None else until
-    stride = experiment.every if every is None else every
-    try:
-        steps = math.floor(end / experiment.system.dt + TOUCHING)
-        yield experiment.system.diagnostics()
-        for index in range(1, steps + 1):
-            experiment.step()
-            if index % stride == 0:
-                yield experiment.system.diagnostics()
-    finally:
-        experiment.release()
 
 
 def generators(seed: int) -> dict[str, Generator]:

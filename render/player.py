@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Protocol
 
+from render.experiment import Experiment
 from render.frame import Frame
 from render.video import Sink
+from scenes.spec import Scene
 from sim.system import Row
 
 Progress = Callable[[int, int], None]
@@ -124,10 +126,25 @@ def record(player: Player, sink: Sink, progress: Progress | None = None) -> int:
     return sink.frames
 
 
-class Tabled(Protocol):
-    """What `run_table` reads: in the program a render.stage.Bench."""
+def run_table(scene: Scene, until: float | None = None, every: int | None = None) -> Iterator[Row]:
+    """The rows of `run`, without any picture: at t = 0 and every `every` steps up to the system time `until`.
 
-    def row(self, index: int) -> Row: ...
+    `until` defaults to the end of the scene's film, `every` to about one row per film frame; on a plane a step is a film
+    frame. Parameters follow the timeline. Raises ValueError for a negative `until` or `every` below 1.
+    """
+    if (until is not None and not until >= 0) or (every is not None and every < 1):
+        raise ValueError(f"until must be >= 0 and every >= 1, got {until} and {every}")
+    experiment = Experiment(scene, fps=scene.film.fps, balance=True)
+    end = scene.film.seconds * scene.film.speed if until is None else until
+    stride = experiment.every if every is None else every
+    try:
+        yield experiment.system.diagnostics()
+        for index in range(1, experiment.steps_until(end) + 1):
+            experiment.step()
+            if index % stride == 0:
+                yield experiment.system.diagnostics()
+    finally:
+        experiment.release()
 
 
 class _Stop(BaseException):

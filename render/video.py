@@ -10,9 +10,10 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from scenes.load import UserError
+
 from render.ffmpeg import Encoder, EncoderFailed, check_encoder, h264_command
 from render.frame import Frame
-from scenes.load import UserError
 
 FILMS = (".mp4",)
 PICTURES = (".png",)

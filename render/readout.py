@@ -1,0 +1,37 @@
+"""The running line of key numbers: what an audience should be able to read off at any moment, by kind of system."""
+
+from math import isfinite
+from typing import Any
+
+from sim.system import Row
+
+Numbers = list[tuple[str, str]]
+"""(mathtext label, value as text), in reading order."""
+
+
+def key_numbers(system: Any, row: Row | None, time: float) -> Numbers:
+    """The numbers of `system` at the picture's system time; `row`: its newest diagnostics, None where none are kept."""
+    return _plane(system) if system.kind == "two_factor_plane" else _attention(system, row or {}, time)
+
+
+def _attention(system: Any, row: Row, time: float) -> Numbers:
+    numbers = [("$t$", f"{time:.2f}"), ("$N$", f"{system.count}"), ("$H$", f"{system.heads}")]
+    for name, label in (("energy", r"$E$"), ("slope2", r"$|\partial E|^2$"), ("mean_speed", r"$\overline{|v|}$")):
+        numbers += [(label, text) for text in [significant(row.get(name))] if text]
+    if row.get("clusters") is not None:
+        numbers.append((rf"clusters ($\cos \geq {system.cluster_cosine:g}$)", f"{row['clusters']}"))
+    return numbers
+
+
+def _plane(system: Any) -> Numbers:
+    return [(r"$\mu$", f"{system.mu:.4f}")]
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """`value` to a fixed number of significant digits, so that the line does not jump; empty for a value without meaning."""
+    if value is None or not isfinite(value):
+        return ""
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return f"{value:#.{digits}g}".rstrip(".")
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    return rf"${mantissa}\times 10^{{{int(exponent)}}}$"

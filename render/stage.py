@@ -1,0 +1,193 @@
+"""What is seen at a film time: the experiments of a scene, a view of each, and type, numbers and curves over them.
+
+One stage serves the window, recordings and stills: a frame is a function of the scene, the film time and what is held by
+hand, whatever was shown before.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from scenes.load import resolve_panes
+
+from render.curves import Panels
+from render.experiment import Experiment
+from render.frame import Frame
+from render.globe import GlobeView
+from render.overlay import Overlay
+from render.plane import PlaneView
+from render.readout import key_numbers
+from render.timeline import own_value
+from scenes import views
+from scenes.spec import Scene
+from sim.system import System
+
+Size = tuple[int, int]
+VIEW = "view."
+
+
+@dataclass
+class Pane:
+    """One experiment, the view of it, and where on the picture it is. `frame` is the stage's own where there is one pane."""
+
+    label: str
+    experiment: Experiment
+    view: Any  # GlobeView or PlaneView
+    frame: Frame
+    corner: tuple[int, int]  # column and row of its top left pixel
+
+    @property
+    def system(self) -> Any:
+        return self.experiment.system
+
+    @property
+    def scene(self) -> Scene:
+        """The scene of this pane alone."""
+        return self.experiment.scene
+
+
+class Stage:
+    """Builds everything that `scene` describes, at `size` = (width, height) pixels and `fps` (defaults: the scene's film).
+
+    `overlaid` may be switched at any time: False leaves title, caption, numbers and panels away.
+    """
+
+    def __init__(self, scene: Scene, size: Size | None = None, *, fps: float | None = None) -> None:
+        self.scene = scene
+        self.size: Size = size or scene.film.size
+        self.fps = fps or scene.film.fps
+        self.film_time = 0.0
+        self.overlaid = True
+        self.frame = Frame(*self.size)
+        self._held_view: dict[str, float] = {}
+        self._overlay = Overlay(self.size)
+        self._panels = Panels(list(scene.panels), self.size) if scene.panels else None
+        parts = resolve_panes(scene)
+        self.panes = [
+            self._pane(label, part, *cell) for (label, part), cell in zip(parts, cells(len(parts), self.size), strict=True)
+        ]
+        self._link_cameras()
+
+    @property
+    def systems(self) -> list[System]:
+        """One system per pane."""
+        return [pane.system for pane in self.panes]
+
+    @property
+    def system(self) -> Any:
+        """The first pane's system."""
+        return self.panes[0].system
+
+    @property
+    def view(self) -> Any:
+        """The first pane's view."""
+        return self.panes[0].view
+
+    def show(self, film_time: float) -> Frame:
+        """The picture at `film_time` seconds; the frame is painted over by the next call. Raises sim.system.Diverged."""
+        self.film_time = film_time
+        for pane in self.panes:
+            pane.experiment.seek(film_time)
+        return self.draw()
+
+    def draw(self) -> Frame:
+        """Paint the present moment again, without a step: a camera may have moved."""
+        for pane in self.panes:
+            moving = {**pane.experiment.moment.view, **self._held_view}
+            if moving:
+                pane.view.set_parameters(moving)
+            pane.view.draw(pane.frame, pane.system, pane.experiment.shown_time, self.film_time)
+            if pane.frame is not self.frame:
+                self.frame.paste(pane.frame, *pane.corner)
+        if self.overlaid:
+            self._write()
+        return self.frame
+
+    def set_parameters(self, values: Mapping[str, float]) -> None:
+        """Hold live parameters above the timeline: paths within `system`, or within the view after `view.`.
+
+        Panes that do not have a parameter are left alone. Raises KeyError when no pane has it.
+        """
+        for path, value in values.items():
+            if path.startswith(VIEW):
+                self._held_view[path.removeprefix(VIEW)] = value
+                continue
+            having = [pane.experiment for pane in self.panes if path in pane.experiment.live]
+            if not having:
+                raise KeyError(f"no system of this scene has a live parameter {path!r}")
+            for experiment in having:
+                experiment.set_parameters({path: value})
+
+    def let_go(self, path: str | None = None) -> None:
+        """Give a held parameter (default: every one) back to the timeline, or to the scene's own value."""
+        for held in [key for key in self._held_view if path in (None, VIEW + key)]:
+            del self._held_view[held]
+            for pane in self.panes:
+                pane.view.set_parameters({held: own_value(pane.scene.view, held)})
+        for pane in self.panes:
+            pane.experiment.let_go(path)
+
+    @property
+    def held(self) -> dict[str, float]:
+        """Everything that is held now, paths as in `set_parameters`."""
+        systems = {path: value for pane in self.panes for path, value in pane.experiment.overrides.items()}
+        return {**systems, **{VIEW + path: value for path, value in self._held_view.items()}}
+
+    def value_of(self, path: str) -> float:
+        """What a live parameter is now, in the first pane that has it: held, keyframed, or the scene's own."""
+        if path.startswith(VIEW):
+            inner, first = path.removeprefix(VIEW), self.panes[0]
+            moving = {**first.experiment.moment.view, **self._held_view}
+            return moving[inner] if inner in moving else own_value(first.scene.view, inner)
+        return next(pane.experiment for pane in self.panes if path in pane.experiment.live).value_of(path)
+
+    def reset(self) -> None:
+        """Back to t = 0; held parameters stay held."""
+        for pane in self.panes:
+            pane.experiment.reset()
+        self.film_time = 0.0
+
+    def release(self) -> None:
+        """Free all device memory. The stage must not be used afterwards."""
+        for pane in self.panes:
+            pane.view.release()
+            pane.experiment.release()
+        self.panes.clear()
+
+    def _pane(self, label: str, scene: Scene, corner: tuple[int, int], size: Size) -> Pane:
+        measured = scene.system.kind == "attention"
+        experiment = Experiment(scene, fps=self.fps, size=size, measured=measured, balance="balance" in self.scene.panels)
+        spec = scene.view
+        view = GlobeView(spec, size) if isinstance(spec, views.GlobeView) else PlaneView(spec, size)
+        return Pane(label, experiment, view, self.frame if size == self.size else Frame(*size), corner)
+
+    def _link_cameras(self) -> None:
+        """Panes that start from the same camera share it, so that turning one turns all."""
+        first = self.panes[0]
+        for pane in self.panes[1:]:
+            mine, others = first.scene.view, pane.scene.view
+            if isinstance(mine, views.GlobeView) and isinstance(others, views.GlobeView) and mine.camera == others.camera:
+                pane.view.camera = first.view.camera
+
+    def _write(self) -> None:
+        """Type and curves over the finished views."""
+        first = self.panes[0].experiment
+        row = first.rows[-1] if first.rows else None
+        self._overlay.draw(
+            self.frame,
+            title=self.scene.title,
+            caption=first.moment.caption,
+            numbers=key_numbers(first.system, row, first.shown_time),
+        )
+        if self._panels is not None:
+            self._panels.draw(self.frame, first.history())
+
+
+def cells(count: int, size: Size) -> list[tuple[tuple[int, int], Size]]:
+    """Corner and size of `count` equal panes that fill a picture row by row, as square as can be."""
+    width, height = size
+    columns = min(range(1, count + 1), key=lambda n: (-min(width // n, height // ceil(count / n)), n))
+    w, h = width // columns, height // ceil(count / columns)
+    left, top = (width - columns * w) // 2, (height - ceil(count / columns) * h) // 2
+    return [((left + i % columns * w, top + i // columns * h), (w, h)) for i in range(count)]
