@@ -77,7 +77,7 @@ class Mp4Sink:
         if frame.size != self.size:
             raise ValueError(f"this film takes frames of {self.size}, got {frame.size}")
         try:
-            self._encoder.write(memoryview(frame.pixels).cast("B"))
+            self._encoder.write(frame.pixels.data.cast("B"))
         except EncoderFailed as error:
             self.abort()
             raise UserError(f"{self.path}: {error}") from error
