@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from scenes.fields import Count, Live, Matrix, NonNegative, Positive, Real, Spec, Triple
+from scenes.fields import Count, Live, Matrix, Misfit, NonNegative, Positive, Real, Spec, Triple
 
 MAX_TOKENS = 10_000_000
 MAX_HEADS = 1024
@@ -34,9 +34,9 @@ class Tokens(Spec):
     @model_validator(mode="after")
     def _file_belongs_to_start(self) -> "Tokens":
         if (self.start == "file") != (self.file is not None):
-            raise ValueError("`start: file` and `file: PATH.npy` go together")
+            raise Misfit(("start",), "`start: file` and `file: PATH.npy` go together")
         if not any(self.axis):
-            raise ValueError("axis must not be the zero vector")
+            raise Misfit(("axis",), "the zero vector has no direction")
         return self
 
 
@@ -116,5 +116,7 @@ class AttentionSystem(Spec):
         for key in ("omega", "phases"):
             values = getattr(self.weights, key, None)
             if isinstance(values, list) and len(values) != self.heads:
-                raise ValueError(f"weights.{key} lists {len(values)} numbers for {self.heads} heads; give one number, or one per head")
+                raise Misfit(
+                    ("weights", key), f"lists {len(values)} numbers for {self.heads} heads; give one number, or one per head"
+                )
         return self

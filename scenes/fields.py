@@ -9,10 +9,18 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
 
+class Misfit(ValueError):
+    """A value that is fine alone but not where it stands. `path` leads to it from the model that found it."""
+
+    def __init__(self, path: tuple[str | int, ...], reason: str) -> None:
+        super().__init__(reason)
+        self.path = path
+
+
 class Spec(BaseModel):
     """A mapping in a scene file: unknown keys are refused, values are checked again on assignment."""
 
-    model_config = ConfigDict(extra="forbid", validate_default=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", validate_default=True, frozen=True, use_attribute_docstrings=True)
 
 
 Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]

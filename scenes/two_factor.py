@@ -21,7 +21,8 @@ class TwoFactorPlane(Spec):
 
     kind: Literal["two_factor_plane"]
     mu: Annotated[Real, Field(ge=-10, le=10), Live(0, 2.5, r"$\mu$")] = 0.9
-    axes: tuple[Literal["a", "b"], Literal["a", "b"]] = ("a", "b")
+    axes: tuple[Literal["a"], Literal["b"]] = ("a", "b")
+    """What runs along x and y."""
     window: Window = Window()
     iterations: Annotated[Count, Field(le=MAX_ITERATIONS)] = 400
     precision: Literal["auto", "f32", "f64"] = "auto"

@@ -27,6 +27,8 @@ class GlobeView(Spec):
     camera: Camera = Camera()
     token_radius: Annotated[Positive, Field(le=0.2)] | Literal["auto"] = "auto"
     """Radius of a token's ball in units of the sphere's; auto shrinks with the number of tokens."""
+    speed_max: Annotated[Positive, Field(le=1e9)] | Literal["auto"] = "auto"
+    """Speed at the upper end of `color: speed`; auto is the number of the series 1, 2, 5, 10, ... above nearly all speeds."""
     globe: Flag = True
     graticule: Flag = True
 
@@ -65,7 +67,7 @@ class Keyframe(Spec):
     `ease` says how the value moves on the way *to* this keyframe.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow")
 
     at: NonNegative
     ease: Literal["linear", "smooth", "hold"] = "linear"
