@@ -4,25 +4,25 @@ The only place that knows both a scene's words and the constructors of `sim`; a 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import NDArray
-from scenes.load import UserError
-from sim.two_factor.plane import Plane
+from pydantic import BaseModel
 
 from render.timeline import Moment, Timeline
 from scenes.attention import AttentionSystem, Tokens
-from scenes.fields import live_parameters
+from scenes.load import UserError
 from scenes.spec import Scene
 from scenes.two_factor import TwoFactorPlane
 from sim.attention.flow import AttentionFlow
 from sim.attention.tokens import cloud, from_file
 from sim.attention.weights import SCHEDULES
 from sim.system import Row, System
+from sim.two_factor.plane import Plane
 
 PURPOSES = ("tokens", "weights")  # order is part of what a seed means: add new ones at the end
 TOUCHING = 1e-6  # a grid time this close (in steps) before a frame's time counts as that frame's time
@@ -33,17 +33,24 @@ class Experiment:
 
     An attention system has its own clock: system time is film time times `film.speed`, on the grid t_k = k dt whatever
     the frame rate. A plane has no history: it steps once per film frame and its parameters belong to the film time.
-    `measured`: keep a diagnostics row about once per film frame, on the grid, in `rows`. Raises UserError for a token file that cannot be used.
+    `measured`: diagnostics are taken on the grid, about once per film frame; `rows` keeps the newest or, with "all", every
+    one since t = 0. `balance`: track the residuals. Raises UserError for a token file that cannot be used.
     """
 
     def __init__(
-        self, scene: Scene, *, fps: float, size: tuple[int, int] | None = None, measured: bool = False, balance: bool = False
-    ):
+        self,
+        scene: Scene,
+        *,
+        fps: float,
+        size: tuple[int, int] | None = None,
+        measured: Literal["no", "newest", "all"] = "no",
+        balance: bool = False,
+    ) -> None:
         self.scene = scene
         self.fps = fps
         self.speed = scene.film.speed
         self.timeline = Timeline(scene)
-        self.live = {found.path: found.value for found in live_parameters(scene.system)}  # path -> the scene's own value
+        self.own = numbers(scene.system)  # path -> the scene's own value
         self.overrides: dict[str, float] = {}  # set by hand: they stand above the timeline
         self.measured = measured
         self.rows: list[Row] = []
@@ -74,15 +81,16 @@ class Experiment:
             self._restart()
         while self.system.step_index < wanted:
             self.step()
+            if self.measured == "all" or self.system.step_index + self.every > wanted:
+                self._measure()
         self.film_time = film_time
         if self.stateless:
             self._apply(film_time)
 
     def step(self) -> None:
-        """One dt, then the parameters of the new grid time, then a row where one is due."""
+        """One dt, then the parameters of the new grid time."""
         self.system.step()
         self._apply(self.film_time_of(self.system.step_index))
-        self._measure()
 
     def reset(self) -> None:
         """Back to t = 0; what was set by hand stays."""
@@ -106,9 +114,9 @@ class Experiment:
         return index * self.system.dt / self.speed if self.speed > 0 else 0.0
 
     def set_parameters(self, values: Mapping[str, float]) -> None:
-        """Set live parameters of the system by hand, from now on and above the timeline."""
-        self.overrides.update(values)
+        """Set parameters of the system by hand, from now on and above the timeline. KeyError or ValueError as the system's."""
         self.system.set_parameters(values)
+        self.overrides.update(values)
 
     def let_go(self, path: str | None = None) -> None:
         """Give a parameter set by hand (default: every one) back to the timeline, or to the scene's own value."""
@@ -121,7 +129,7 @@ class Experiment:
         if path in self.overrides:
             return self.overrides[path]
         keyframed = self.moment.system
-        return keyframed[path] if path in keyframed else self.live[path]
+        return keyframed[path] if path in keyframed else self.own[path]
 
     def history(self) -> dict[str, NDArray[np.float64]]:
         """The rows so far as columns, oldest first; NaN where a quantity has no meaning."""
@@ -146,8 +154,25 @@ class Experiment:
             self.system.set_parameters(values)
 
     def _measure(self) -> None:
-        if self.measured and self.system.step_index % self.every == 0:
-            self.rows.append(self.system.diagnostics())
+        """Take a row where one is due."""
+        if self.measured == "no" or self.system.step_index % self.every:
+            return
+        if self.measured == "newest":
+            self.rows.clear()
+        self.rows.append(self.system.diagnostics())
+
+
+def numbers(spec: Any, prefix: str = "") -> dict[str, float]:
+    """Every number in a part of a scene by its dotted path, entries of lists by their position: {"window.center.0": 0.0}."""
+    if isinstance(spec, int | float) and not isinstance(spec, bool):
+        return {prefix: float(spec)}
+    inner: Iterable[tuple[Any, Any]] = (
+        spec if isinstance(spec, BaseModel) else enumerate(spec) if isinstance(spec, list | tuple) else ()
+    )
+    found: dict[str, float] = {}
+    for name, value in inner:  # a pydantic model iterates over (name, value)
+        found |= numbers(value, f"{prefix}.{name}" if prefix else str(name))
+    return found
 
 
 def generators(seed: int) -> dict[str, Generator]:

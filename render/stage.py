@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from scenes.load import resolve_panes
-
 from render.curves import Panels
 from render.experiment import Experiment
 from render.frame import Frame
@@ -20,6 +18,7 @@ from render.plane import PlaneView
 from render.readout import key_numbers
 from render.timeline import own_value
 from scenes import views
+from scenes.load import resolve_panes
 from scenes.spec import Scene
 from sim.system import System
 
@@ -113,7 +112,7 @@ class Stage:
             if path.startswith(VIEW):
                 self._held_view[path.removeprefix(VIEW)] = value
                 continue
-            having = [pane.experiment for pane in self.panes if path in pane.experiment.live]
+            having = [pane.experiment for pane in self.panes if path in pane.experiment.own]
             if not having:
                 raise KeyError(f"no system of this scene has a live parameter {path!r}")
             for experiment in having:
@@ -140,7 +139,7 @@ class Stage:
             inner, first = path.removeprefix(VIEW), self.panes[0]
             moving = {**first.experiment.moment.view, **self._held_view}
             return moving[inner] if inner in moving else own_value(first.scene.view, inner)
-        return next(pane.experiment for pane in self.panes if path in pane.experiment.live).value_of(path)
+        return next(pane.experiment for pane in self.panes if path in pane.experiment.own).value_of(path)
 
     def reset(self) -> None:
         """Back to t = 0; held parameters stay held."""
@@ -156,8 +155,13 @@ class Stage:
         self.panes.clear()
 
     def _pane(self, label: str, scene: Scene, corner: tuple[int, int], size: Size) -> Pane:
-        measured = scene.system.kind == "attention"
-        experiment = Experiment(scene, fps=self.fps, size=size, measured=measured, balance="balance" in self.scene.panels)
+        experiment = Experiment(
+            scene,
+            fps=self.fps,
+            size=size,
+            measured="all" if scene.panels else "newest" if scene.system.kind == "attention" else "no",
+            balance="balance" in scene.panels,
+        )
         spec = scene.view
         view = GlobeView(spec, size) if isinstance(spec, views.GlobeView) else PlaneView(spec, size)
         return Pane(label, experiment, view, self.frame if size == self.size else Frame(*size), corner)

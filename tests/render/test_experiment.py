@@ -103,7 +103,7 @@ def test_streams_are_independent_and_repeat():
 
 
 def test_rows_lie_on_the_grid_about_once_a_frame():
-    experiment = Experiment(attention(dt=0.005), fps=30, measured=True)
+    experiment = Experiment(attention(dt=0.005), fps=30, measured="all")
     experiment.seek(1.0)
     assert experiment.every == 7  # 1 / (30 * 0.005) = 6.67
     assert [row["t"] for row in experiment.rows] == [7 * k * 0.005 for k in range(29)]
@@ -112,6 +112,14 @@ def test_rows_lie_on_the_grid_about_once_a_frame():
     assert np.array_equal(history["mean_speed"], [row["mean_speed"] for row in experiment.rows])
     experiment.seek(0.2)
     assert len(experiment.rows) == 6
+
+
+def test_the_newest_row_is_the_same_whether_all_are_kept_or_not():
+    one, every = (Experiment(attention(dt=0.005), fps=30, measured=kept) for kept in ("newest", "all"))
+    for time in (1.0, 0.5, 0.51, 0.9):
+        one.seek(time)
+        every.seek(time)
+        assert one.rows == every.rows[-1:]
 
 
 def test_nothing_is_measured_unless_asked():
@@ -129,6 +137,13 @@ def test_what_is_set_by_hand_stands_above_the_timeline_until_let_go():
     assert experiment.system.schedule.beta == experiment.value_of("weights.beta") == 2.0
     experiment.let_go()
     assert experiment.system.schedule.omega == 2.0 and experiment.overrides == {}
+
+
+def test_a_parameter_that_the_system_does_not_have_is_refused_and_not_kept():
+    experiment = Experiment(attention(), fps=30)
+    with pytest.raises(KeyError):
+        experiment.set_parameters({"weights.kappa": 1.0})
+    assert experiment.overrides == {}
 
 
 def test_a_token_file_that_cannot_be_used_is_a_plain_error(tmp_path):

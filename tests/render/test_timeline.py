@@ -58,12 +58,6 @@ def test_two_keyframes_at_one_time_are_a_jump():
     assert mu_at(timeline, 1.0) == 0.5 and mu_at(timeline, 2.0) == 0.25 and mu_at(timeline, 3.0) == 0.5
 
 
-def test_keyframes_may_stand_in_any_order():
-    ordered = Timeline(scene({"at": 1, "mu": 1.0}, {"at": 3, "mu": 2.0}))
-    shuffled = Timeline(scene({"at": 3, "mu": 2.0}, {"at": 1, "mu": 1.0}))
-    assert all(mu_at(ordered, t) == mu_at(shuffled, t) for t in (0.0, 0.3, 1.0, 2.2, 3.0, 5.0))
-
-
 @pytest.mark.parametrize("ease", ["linear", "smooth"])
 def test_a_value_between_two_equal_keyframes_does_not_move(ease):
     timeline = Timeline(scene({"at": 0, "mu": 0.1}, {"at": 7, "mu": 0.1, "ease": ease}))
