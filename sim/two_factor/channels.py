@@ -1,0 +1,115 @@
+"""What is shown of an orbit, from what was kept of it (see `orbits.py`): labels, smooth counts, sharpness, branch, phase.
+
+Scalar kernels, one pass over the grid each; logarithms in f32 always (a colour needs no more, and f64 ones do not compile
+on every backend). Where a channel has no meaning the output keeps the NaN it was filled with beforehand.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import taichi as ti
+
+from sim.runtime import real_type
+from sim.two_factor.phi import ti_error, ti_sharpness
+
+ESCAPED, UNDECIDED, LANDED, BOUNDED, PERIOD2 = -1, 0, 1, 2, 3
+
+
+class Kernels(NamedTuple):
+    """The compiled passes of one precision."""
+
+    outcome: Any
+    escape: Any
+    landing: Any
+    sharpness: Any
+    decode: Any
+    keep: Any
+
+
+@functools.cache
+def kernels(precision: str) -> Kernels:
+    """The passes that read states in "f32" or "f64"."""
+    real = real_type(precision)
+    reals, ints = ti.types.ndarray(dtype=real, ndim=2), ti.types.ndarray(dtype=ti.i32, ndim=2)
+    shown = ti.types.ndarray(dtype=ti.f32, ndim=2)
+
+    @ti.func
+    def log32(x):
+        return ti.log(ti.cast(x, ti.f32))
+
+    @ti.kernel
+    def outcome(
+        end_a: reals, end_b: reals, code: ints, mu: real, escape2: real, tolerance: real, disc2: real, cycles: ti.i32, label: ints
+    ):  # fmt: skip
+        """One label per point. `cycles`: period-2 orbits are looked for in `code`; disc2: BOUNDED within it, 0 never."""
+        for row, column in label:
+            a, b = end_a[row, column], end_b[row, column]
+            e, r2 = ti_error(a, b, mu), ti_sharpness(a, b)
+            found = UNDECIDED
+            if r2 > escape2:
+                found = ESCAPED
+            elif e * e < tolerance * tolerance and r2 > 8 * tolerance and r2 < 2 - 8 * tolerance:
+                found = LANDED
+            elif cycles == 1 and code[row, column] >= 9:
+                found = PERIOD2
+            elif r2 <= disc2:
+                found = BOUNDED
+            label[row, column] = found
+
+    @ti.kernel
+    def escape(end_a: reals, end_b: reals, steps: ints, label: ints, mu: real, escape2: real, out: shown):
+        """n - log(log r_n^2 / log R^2) / log 3 in the limit of late n, in which log|e_n| triples exactly.
+
+        log|e_{k+1}| is taken as 3 log|e_k| + log|1 + (mu + (1 - r2)/e)/e|, which cannot overflow.
+        """
+        for row, column in out:
+            if label[row, column] == ESCAPED:
+                a, b = end_a[row, column], end_b[row, column]
+                e, r2 = ti_error(a, b, mu), ti_sharpness(a, b)
+                size = ti.max(ti.abs(e), ti.cast(1, real))
+                if e < 0:
+                    e = -size
+                else:
+                    e = size
+                factor = ti.max(ti.abs(1 + (mu + (1 - r2) / e) / e), ti.cast(1, real) / 1048576)
+                base = log32(escape2)
+                growth = ti.max(3 * log32(size) + log32(factor), base)
+                k = ti.cast(steps[row, column] + 1, ti.f32)
+                out[row, column] = k - ti.log(growth / base) / log32(3)
+
+    @ti.kernel
+    def landing(end_a: reals, end_b: reals, before: reals, steps: ints, label: ints, mu: real, tolerance: real, out: shown):
+        """The moment when log|e|, linear between two steps, passes log(tolerance): no jump where the step's number jumps."""
+        for row, column in out:
+            if label[row, column] == LANDED:
+                e = ti.abs(ti_error(end_a[row, column], end_b[row, column], mu))
+                tiny = tolerance / 1048576
+                now = log32(ti.max(e, tiny) / tolerance)
+                then = log32(ti.max(ti.abs(before[row, column]), tolerance) / tolerance)
+                k = ti.cast(ti.max(steps[row, column] - 1, 0), ti.f32)
+                out[row, column] = k + then / ti.max(then - now, log32(tiny / tolerance) / -1048576)
+
+    @ti.kernel
+    def sharpness(end_a: reals, end_b: reals, label: ints, out: shown):
+        """a^2 + b^2 where the orbit stopped; escaped ones have none."""
+        for row, column in out:
+            if label[row, column] != ESCAPED:
+                out[row, column] = ti.cast(ti_sharpness(end_a[row, column], end_b[row, column]), ti.f32)
+
+    @ti.kernel
+    def decode(code: ints, label: ints, divisor: ti.i32, landed: ti.i32, wanted: ti.i32, out: shown):
+        """Digit `code // divisor % 3` - 1 of points at rest, of landed ones only if `landed`; else, or if not `wanted`, 0."""
+        for row, column in out:
+            value = 0
+            if wanted == 1 and label[row, column] > UNDECIDED and (landed == 1 or label[row, column] != LANDED):
+                value = code[row, column] // divisor % 3 - 1
+            out[row, column] = ti.cast(value, ti.f32)
+
+    @ti.kernel
+    def keep(values: shown, label: ints, out: shown):
+        """`values` (padded) where the orbit did not escape."""
+        for row, column in out:
+            if label[row, column] != ESCAPED:
+                out[row, column] = values[row, column]
+
+    return Kernels(outcome, escape, landing, sharpness, decode, keep)
