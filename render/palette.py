@@ -46,16 +46,28 @@ MAPS = (*SEQUENTIAL, *CYCLIC, *DIVERGING, *HOUSE)
 
 @functools.cache
 def colormap(name: str) -> NDArray[np.uint8]:
-    """(256, 3) sRGB bytes of a matplotlib map, or of a house map: `speed` is plasma without its darkest seventh, which sinks
-    into the background. Read-only. Raises KeyError naming the maps there are."""
+    """(256, 3) sRGB bytes of a matplotlib map or of the house map `speed`. Read-only. KeyError names the maps there are."""
     if name not in MAPS:
         raise KeyError(f"no colour map {name!r}; there are {', '.join(MAPS)}")
-    from matplotlib import colormaps  # importing it takes longer than drawing a frame
+    if name == "speed":
+        table = _speed_map()
+    else:
+        from matplotlib import colormaps  # importing it takes longer than drawing a frame
 
-    source, low = ("plasma", 1 / 7) if name == "speed" else (name, 0.0)
-    table: NDArray[np.uint8] = (colormaps[source](np.linspace(low, 1.0, 256))[:, :3] * 255 + 0.5).astype(np.uint8)
+        table = (colormaps[name](np.linspace(0, 1, 256))[:, :3] * 255 + 0.5).astype(np.uint8)
     table.setflags(write=False)
     return table
+
+
+def _speed_map() -> NDArray[np.uint8]:
+    """Calm blue through violet and coral to bright yellow. Lightness is linear in OKLab and starts where small dots are still seen
+    on the dark background, which matplotlib's maps, made for white paper, do not."""
+    t = np.linspace(0, 1, 256)
+    hue = np.radians(np.interp(t, [0, 0.3, 0.55, 0.8, 1], [262, 305, 368, 415, 462]))
+    lightness = 0.50 + 0.42 * t
+    chroma = np.minimum(0.95 * most_chroma(lightness, hue), np.interp(t, [0, 0.5, 1], [0.15, 0.19, 0.16]))
+    lab = np.stack([lightness, chroma * np.cos(hue), chroma * np.sin(hue)], -1)
+    return np.asarray(to_srgb(oklab_to_linear(lab)) + 0.5, np.uint8)
 
 
 @functools.cache
@@ -131,17 +143,18 @@ def most_chroma(lightness: ArrayLike, hue: ArrayLike) -> NDArray[np.float64]:
     return low
 
 
+_EQUATOR, _TILT, _STRONGEST = 0.72, 0.16, 0.19  # OKLab lightness at the equator, how much the poles differ from it; chroma limit
+
+
 @functools.cache
-def _wheel() -> NDArray[np.float64]:
-    """(360,) chroma per degree of hue that exists at every lightness `direction_colors` uses, smoothed around the wheel."""
-    hue = np.radians(np.arange(360))
-    chroma = most_chroma(np.linspace(_EQUATOR - _TILT / 2, _EQUATOR + _TILT / 2, 9)[:, None], hue).min(0)
-    window = np.hanning(43)[1:-1]
-    smooth = np.convolve(np.tile(chroma, 3), window / window.sum(), "same")[360:720]
-    return np.minimum(smooth, chroma)
-
-
-_EQUATOR, _TILT = 0.74, 0.17  # OKLab lightness at the equator, and how much the poles differ from it
+def _chroma_table() -> NDArray[np.float64]:
+    """(33, 361) OKLab chroma for `direction_colors`, over z from -1 to 1 and degrees of hue: nearly the most a screen can show,
+    cut off at `_STRONGEST`, and smoothed around the wheel so that no hue stands out as a ridge."""
+    lightness = _EQUATOR + _TILT * np.linspace(-1, 1, 33)[:, None]
+    chroma = np.minimum(0.97 * most_chroma(lightness, np.radians(np.arange(360))), _STRONGEST)
+    window = np.hanning(33)[1:-1]
+    rows = [np.convolve(np.tile(row, 3), window / window.sum(), "same")[360:721] for row in chroma]
+    return np.array(rows)
 
 
 def direction_colors(points: ArrayLike) -> NDArray[np.uint8]:
@@ -150,10 +163,14 @@ def direction_colors(points: ArrayLike) -> NDArray[np.uint8]:
     Smooth over the sphere, with near colours for near points: OKLab with a, b along x, y and L along z.
     """
     x, y, z = np.asarray(points, np.float64).T
-    hue = np.degrees(np.arctan2(y, x)) % 360
-    wheel = np.append(_wheel(), _wheel()[0])
-    chroma = np.interp(hue, np.arange(361), wheel) * np.sqrt(np.clip(1 - z * z, 0, 1))
-    lab = np.stack([_EQUATOR + _TILT * z, chroma * np.cos(np.radians(hue)), chroma * np.sin(np.radians(hue))], -1)
+    z = np.clip(z, -1, 1)
+    angle = np.arctan2(y, x)
+    table, row, column = _chroma_table(), (z + 1) * 16, np.degrees(angle) % 360
+    i, j = np.minimum(row.astype(int), 31), np.minimum(column.astype(int), 359)
+    s, t = row - i, column - j
+    chroma = (1 - s) * ((1 - t) * table[i, j] + t * table[i, j + 1]) + s * ((1 - t) * table[i + 1, j] + t * table[i + 1, j + 1])
+    chroma *= np.sqrt(1 - z * z)
+    lab = np.stack([_EQUATOR + _TILT * z, chroma * np.cos(angle), chroma * np.sin(angle)], -1)
     return np.asarray(to_srgb(oklab_to_linear(lab)) + 0.5, np.uint8)
 
 
