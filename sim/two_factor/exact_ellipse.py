@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from sim.two_factor.phi import Array, require_ellipse
+from sim.two_factor.charts import Array, require_ellipse
 
 
 def ellipse_axes(mu: float) -> tuple[float, float]:
