@@ -182,7 +182,7 @@ def generators(seed: int) -> dict[str, Generator]:
 
 
 def build_system(scene: Scene, *, fps: float, size: tuple[int, int], balance: bool) -> System:
-    """The system that `scene.system` describes. `size`: the picture's, for a plane. Raises UserError for an unusable token file."""
+    """The system that `scene.system` describes; `size` is the picture's, for a plane. Raises UserError for a bad token file."""
     spec = scene.system
     if isinstance(spec, AttentionSystem):
         return _attention(spec, generators(scene.seed), balance)

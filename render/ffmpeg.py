@@ -84,7 +84,7 @@ def h264_command(exe: str, target: str, size: tuple[int, int], fps: float, metad
     return [*command, "-movflags", "+faststart", "-f", "mp4", f"file:{target}"]
 
 
-class EncoderFailed(RuntimeError):
+class EncoderError(RuntimeError):
     """ffmpeg stopped; the message holds its own last words."""
 
 
@@ -109,21 +109,21 @@ class Encoder:
         self._thread.start()
 
     def write(self, pixels: memoryview) -> None:
-        """Hand over one frame; `pixels` may change as soon as this returns. Raises EncoderFailed once ffmpeg has stopped."""
+        """Hand over one frame; `pixels` may change as soon as this returns. Raises EncoderError once ffmpeg has stopped."""
         buffer = self._free.get()
         if self._error is not None:
             self._free.put(buffer)
-            raise EncoderFailed(self._last_words())
+            raise EncoderError(self._last_words())
         buffer[:] = pixels
         self._full.put(buffer)
 
     def finish(self) -> None:
-        """Send what waits, let ffmpeg end the file. Raises EncoderFailed when it does not end well."""
+        """Send what waits, let ffmpeg end the file. Raises EncoderError when it does not end well."""
         self._full.put(None)
         self._thread.join()
         code = self._process.wait()
         if self._error is not None or code != 0:
-            raise EncoderFailed(self._last_words())
+            raise EncoderError(self._last_words())
         self._stderr.close()
 
     def kill(self) -> None:

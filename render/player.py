@@ -28,7 +28,7 @@ class Showing(Protocol):
     def reset(self) -> None: ...
 
 
-class Interrupted(Exception):
+class Interrupted(Exception):  # noqa: N818  (nothing went wrong)
     """A recording was stopped from outside by SIGINT (Ctrl-C) or SIGTERM. The message says how far it had come."""
 
     def __init__(self, done: int, total: int, signum: int) -> None:

@@ -10,10 +10,9 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from scenes.load import UserError
-
-from render.ffmpeg import Encoder, EncoderFailed, check_encoder, h264_command
+from render.ffmpeg import Encoder, EncoderError, check_encoder, h264_command
 from render.frame import Frame
+from scenes.load import UserError
 
 FILMS = (".mp4",)
 PICTURES = (".png",)
@@ -43,7 +42,7 @@ class NullSink:
     def __init__(self) -> None:
         self.frames = 0
 
-    def write(self, frame: Frame) -> None:
+    def write(self, frame: Frame) -> None:  # noqa: ARG002  (a sink's signature)
         self.frames += 1
 
     def close(self) -> None:
@@ -66,7 +65,7 @@ class Mp4Sink:
         self.size = size
         self.frames = 0
         self._force = force
-        self._partial = _partial_name(self.path)
+        self._partial = partial_name(self.path)
         said = {key: value for key, value in (("title", title), ("comment", comment)) if value}
         command = h264_command(check_encoder(), str(self._partial), size, fps, said)
         self._encoder: Encoder | None = Encoder(command, 4 * size[0] * size[1])
@@ -78,7 +77,7 @@ class Mp4Sink:
             raise ValueError(f"this film takes frames of {self.size}, got {frame.size}")
         try:
             self._encoder.write(frame.pixels.data.cast("B"))
-        except EncoderFailed as error:
+        except EncoderError as error:
             self.abort()
             raise UserError(f"{self.path}: {error}") from error
         self.frames += 1
@@ -90,12 +89,12 @@ class Mp4Sink:
             self._encoder.finish()
             held = samples(self._partial)
             if held != self.frames:
-                raise EncoderFailed(f"the film holds {held} of {self.frames} frames")
-        except (EncoderFailed, OSError, ValueError) as error:
+                raise EncoderError(f"the film holds {held} of {self.frames} frames")
+        except (EncoderError, OSError, ValueError) as error:
             self.abort()
             raise UserError(f"{self.path}: {error}; nothing was kept") from error
         self._encoder = None
-        _publish(self._partial, self.path, self._force)
+        publish(self._partial, self.path, self._force)
 
     def abort(self) -> None:
         if self._encoder is not None:
@@ -126,14 +125,14 @@ class PngSink:
         chunks = PngImagePlugin.PngInfo()
         for key, value in self._text.items():
             chunks.add_itxt(key, value)
-        partial = _partial_name(self.path)
+        partial = partial_name(self.path)
         try:
             Image.fromarray(self._newest.rgb()).save(partial, format="PNG", pnginfo=chunks)
         except OSError as error:
             partial.unlink(missing_ok=True)
             raise UserError(f"{self.path}: {error.strerror or error}; nothing was kept") from error
         self._newest = None
-        _publish(partial, self.path, self._force)
+        publish(partial, self.path, self._force)
 
     def abort(self) -> None:
         self._newest = None
@@ -213,12 +212,12 @@ def _check_even(size: tuple[int, int]) -> None:
         raise UserError(f"an .mp4 (H.264, yuv420p) needs even sides, not {width}x{height}; ask for --size {even}, or make a .png")
 
 
-def _partial_name(target: Path) -> Path:
+def partial_name(target: Path) -> Path:
     """Beside the target, so that renaming stays on one disk; cut short, since names are limited to 255 bytes."""
     return target.with_name(f"{target.stem[:40]}.partial-{os.getpid()}{target.suffix}")
 
 
-def _publish(partial: Path, target: Path, force: bool) -> None:
+def publish(partial: Path, target: Path, force: bool) -> None:
     """Give the whole file its name. A file that appeared meanwhile is not replaced without `force`."""
     try:
         if force:

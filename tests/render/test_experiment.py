@@ -148,7 +148,7 @@ def test_a_parameter_that_the_system_does_not_have_is_refused_and_not_kept():
 
 def test_a_token_file_that_cannot_be_used_is_a_plain_error(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((3, 2)))
-    with pytest.raises(UserError, match="tokens.file.*x.npy"):
+    with pytest.raises(UserError, match=r"tokens\.file.*x\.npy"):
         Experiment(attention(tokens={"start": "file", "file": str(tmp_path / "x.npy")}), fps=30)
 
 

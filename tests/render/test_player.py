@@ -17,7 +17,7 @@ SIZE = (64, 64)
 class Stage:
     """Remembers what it was asked to show; does `event(k)` at its k-th frame."""
 
-    def __init__(self, event=lambda k: None):
+    def __init__(self, event=lambda _: None):
         self.times = []
         self.resets = 0
         self.event = event
@@ -120,7 +120,7 @@ def test_a_signal_that_was_ignored_stays_ignored():
     """As under nohup, or in a background job of a shell script."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        assert record(Player(Stage(lambda k: os.kill(os.getpid(), signal.SIGINT)), 10, 0.3), NullSink()) == 3
+        assert record(Player(Stage(lambda _: os.kill(os.getpid(), signal.SIGINT)), 10, 0.3), NullSink()) == 3
     finally:
         signal.signal(signal.SIGINT, before)
 
