@@ -1,7 +1,7 @@
 """How the world lands on the picture: an orbit camera around the sphere, and a map of the (a, b) plane.
 
-Pixel coordinates are continuous: column x to the right, row y down, (0, 0) the top left corner of the picture, so the centre of the
-pixel [row, col] is (col + 0.5, row + 0.5). World and plane have y (or b) up.
+Pixel coordinates are continuous: x to the right, y down, (0, 0) the top left corner of the picture, so the centre of the pixel
+[row, col] is (col + 0.5, row + 0.5). World and plane have y (or b) up.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ ZOOM_LIMITS = (0.1, 100.0)  # those of scenes.views.Camera
 
 @dataclass
 class OrbitCamera:
-    """Looks at the origin orthographically from azimuth and elevation (degrees), z up. At azimuth 0, elevation 0 the eye is on +x.
+    """Looks at the origin orthographically from azimuth and elevation (degrees), z up; from +x at azimuth 0, elevation 0.
 
     `spin` turns the azimuth by that many degrees per second of film.
     """
@@ -39,7 +39,7 @@ class OrbitCamera:
         return np.array([right, up, eye])
 
     def drag(self, dx: float, dy: float, height: int = 720) -> None:
-        """Follow a pointer that moved by (dx, dy) pixels, y down, on a picture of that height: the globe's surface comes along."""
+        """Follow a pointer that moved by (dx, dy) pixels, y down, on a picture of that height: the near surface comes along."""
         step = DRAG * 720 / height / self.zoom
         self.azimuth = (self.azimuth - step * dx + 180) % 360 - 180
         self.elevation = float(np.clip(self.elevation + step * dy, -90, 90))
@@ -83,9 +83,9 @@ class GlobeFit:
 
 @dataclass(frozen=True)
 class PlaneCamera:
-    """A window on the (a, b) plane: `center` (a, b) and `width` in units of a; the height follows from the size, so circles stay round.
+    """A window on the (a, b) plane: `center` (a, b) and `width` in plane units; the height follows, so circles stay round.
 
-    Everything is float64 and `repr` round-trips, so a saved window is the same window again. Immutable: moves return a new camera.
+    All float64, and `repr` round-trips, so a saved window is the same window again. Immutable: moves return a new camera.
     """
 
     center: tuple[float, float]
@@ -145,7 +145,7 @@ class PlaneCamera:
         return replace(self, center=(a + dx * lost, b - dy * lost), width=self.width / factor)
 
     def zoom_to(self, x0: float, y0: float, x1: float, y1: float) -> "PlaneCamera":
-        """Fit the rectangle between two corner pixels (in any order) into the picture. Raises ValueError when it is a line or a point."""
+        """Fit the rectangle between two corner pixels, in any order, into the picture. ValueError for a line or a point."""
         (width, height), share = self.size, max(abs(x1 - x0) / self.size[0], abs(y1 - y0) / self.size[1])
         if x0 == x1 or y0 == y1:
             raise ValueError("a rectangle needs two different corners in both directions")

@@ -83,7 +83,7 @@ class GlobeView:
 
 
 def token_radius(radius: float | str, count: int) -> float:
-    """A ball's radius in sphere radii; "auto" keeps the balls' discs at about a fifth of the sphere's area, and few balls small."""
+    """A ball's radius in sphere radii; "auto" keeps the discs at about a fifth of the sphere's area, and few balls small."""
     return min(2 * np.sqrt(0.2 / max(count, 1)), 0.045) if radius == "auto" else float(radius)
 
 
@@ -114,7 +114,7 @@ class Paint:
         return self._words, self._no_values, self.ramp, 0.0
 
     def fastest(self, system: Any) -> float:
-        """The speed at the upper end of the scale: the scene's, or the 1-2-5 number at or above nearly all speeds of this state."""
+        """The speed at the upper end of the scale: the scene's, or a round one at or above nearly all speeds of this state."""
         if self.speed_max != "auto":
             return float(self.speed_max)
         key = (id(system), system.step_index)
@@ -139,11 +139,11 @@ def robust_max(speeds: NDArray[np.float32]) -> float:
 
 
 def rounded_up(value: float) -> float:
-    """The smallest of ..., 0.1, 0.2, 0.5, 1, 2, 5, 10, ... that is >= value; 1 where value is not a positive number.
+    """The smallest number of the series 1, 1.5, 2, 3, 4, 6, 8, 10, 15, ... times any power of ten that is >= value.
 
-    Steps of at least two make the scale stand still while speeds wander, with no memory of earlier frames.
+    The scale stands still while speeds wander, with no memory of earlier frames. 1 where value is not a positive number.
     """
     if not (np.isfinite(value) and value > 0):
         return 1.0
     power = 10.0 ** np.floor(np.log10(value))
-    return float(next(m * power for m in (1, 2, 5, 10, 20) if m * power >= value * (1 - 1e-12)))
+    return float(next(m * power for m in (1, 1.5, 2, 3, 4, 6, 8, 10, 15) if m * power >= value * (1 - 1e-12)))

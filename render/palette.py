@@ -60,8 +60,8 @@ def colormap(name: str) -> NDArray[np.uint8]:
 
 
 def _speed_map() -> NDArray[np.uint8]:
-    """Calm blue through violet and coral to bright yellow. Lightness is linear in OKLab and starts where small dots are still seen
-    on the dark background, which matplotlib's maps, made for white paper, do not."""
+    """(256, 3) calm blue through violet and coral to bright yellow. Lightness is linear in OKLab and starts where small dots are
+    still seen on the dark background; matplotlib's maps, made for white paper, start below that."""
     t = np.linspace(0, 1, 256)
     hue = np.radians(np.interp(t, [0, 0.3, 0.55, 0.8, 1], [262, 305, 368, 415, 462]))
     lightness = 0.50 + 0.42 * t
@@ -131,6 +131,11 @@ def oklab_to_linear(lab: ArrayLike) -> NDArray[np.float64]:
     return ((np.asarray(lab, np.float64) @ _LMS_FROM_LAB.T) ** 3) @ _RGB_FROM_LMS.T
 
 
+def linear_to_oklab(linear: ArrayLike) -> NDArray[np.float64]:
+    """(..., 3) linear sRGB -> OKLab, the inverse of `oklab_to_linear`."""
+    return np.cbrt(np.asarray(linear, np.float64) @ np.linalg.inv(_RGB_FROM_LMS).T) @ np.linalg.inv(_LMS_FROM_LAB).T
+
+
 def most_chroma(lightness: ArrayLike, hue: ArrayLike) -> NDArray[np.float64]:
     """Largest OKLab chroma that a screen can show at each lightness and hue (radians), by bisection to 1e-4."""
     lightness, hue = np.broadcast_arrays(np.asarray(lightness, np.float64), np.asarray(hue, np.float64))
@@ -176,17 +181,21 @@ def direction_colors(points: ArrayLike) -> NDArray[np.uint8]:
 
 @functools.cache
 def categorical() -> NDArray[np.uint8]:
-    """(24, 3) sRGB bytes for clusters: `SERIES`' seven hues first, then paler and deeper turns of the hue wheel.
+    """(24, 3) sRGB bytes for clusters: `SERIES` without its grey, then each time the colour farthest in OKLab from all before it.
 
-    Neighbours in the list differ in hue and in lightness, so that they stay apart for colour-blind eyes too.
+    None is so deep that it could be taken for a paler one far away in the haze; lightness differs as well as hue, so that they
+    stay apart for colour-blind eyes too.
     """
-    turns = np.arange(17)
-    hue = 2 * np.pi * (turns * 0.6180339887498949 % 1)  # the golden ratio spreads any number of hues evenly
-    lightness = np.array([0.86, 0.62, 0.74])[turns % 3]
-    chroma = 0.9 * np.minimum(most_chroma(lightness, hue), 0.16)
-    lab = np.stack([lightness, chroma * np.cos(hue), chroma * np.sin(hue)], -1)
-    rest = np.asarray(to_srgb(oklab_to_linear(lab)) + 0.5, np.uint8)
-    return np.concatenate([np.array(SERIES[:7], np.uint8), rest])
+    lightness, hue = (axis.ravel() for axis in np.meshgrid([0.70, 0.78, 0.86], np.radians(np.arange(0, 360, 5))))
+    chroma = 0.95 * np.minimum(most_chroma(lightness, hue), 0.18)
+    offered = np.stack([lightness, chroma * np.cos(hue), chroma * np.sin(hue)], -1)
+    taken = list(linear_to_oklab(to_linear(SERIES[:7])))
+    for _ in range(17):
+        distance = np.linalg.norm(offered[:, None] - np.array(taken), axis=-1).min(1)
+        taken.append(offered[np.argmax(distance.round(9))])
+    colors = np.asarray(to_srgb(oklab_to_linear(taken)) + 0.5, np.uint8)
+    colors[:7] = SERIES[:7]
+    return colors
 
 
 ALONE: Color = rgb("#77839a")

@@ -40,7 +40,7 @@ class Raster:
         radius: float,
         scenery: Scenery,
     ) -> None:
-        """Paint tokens (ti.ndarray (N,) of vec3 f32, unit vectors) as balls of `radius` sphere radii over the scenery in `pixels`.
+        """Paint tokens (ti.ndarray (N,) of vec3 f32, unit vectors) as balls of `radius` sphere radii over the scenery's `pixels`.
 
         `paint` is (colors, values, ramp, scale), ti.ndarrays (N,) u32, (N,) f32 and (256,) vec3: where scale > 0 token i has the
         linear colour ramp[255 values[i] scale], else the sRGB word colors[i]. A token that is not finite is not drawn.

@@ -1,7 +1,8 @@
 """From the ids at the samples to pixels: colours, light, haze and glass, averaged in linear light.
 
-Balls are shaded once per pixel and token; dust, tokens so small that a ball's shape cannot be seen, has its colours averaged first,
-near side and far side apart, and is shaded as part of the sphere's surface. Both kernels leave the samples empty for the next picture.
+Balls are shaded once per pixel and token. Dust, tokens so small that a ball's shape cannot be seen, has its colours averaged
+first, near side and far side apart, and is shaded as part of the sphere's surface. Both kernels leave the samples empty for the
+next picture.
 """
 
 import functools
@@ -27,12 +28,7 @@ def resolve_kernel(packed: bool, dust: bool) -> Any:
 
     @ti.func
     def id_at(best: ti.template(), ids: ti.template(), at: ti.i32) -> ti.i32:
-        found = 0
-        if ti.static(packed):
-            found = ti.cast(best[at] & ti.cast(EMPTY, Word), ti.i32)
-        else:
-            found = ids[at]
-        return found
+        return ti.cast(best[at] & ti.cast(EMPTY, Word), ti.i32) if ti.static(packed) else ids[at]
 
     @ti.func
     def depth_at(best: ti.template(), at: ti.i32) -> ti.f32:

@@ -85,7 +85,7 @@ def glass(n: tm.vec3) -> tm.vec4:
     rim = (1.0 - n.z) ** 3
     lit = 0.5 + 0.5 * tm.dot(n, LIGHT)
     shine = ti.max(tm.dot(n, HALFWAY), 0.0) ** 16
-    return tm.vec4(GLASS_LIGHT * (0.016 + lit * lit * (0.012 + 0.11 * rim)) + 0.016 * shine, 0.05 + 0.30 * rim)
+    return tm.vec4(GLASS_LIGHT * (0.016 + lit * lit * (0.012 + 0.11 * rim) + 0.02 * shine), 0.05 + 0.30 * rim)
 
 
 @ti.func

@@ -36,7 +36,7 @@ def ball(color: tm.vec3, bump: tm.vec3, place: tm.vec3, detail: ti.f32, gloss: t
     for _ in ti.static(range(5)):
         shine = shine * shine  # to the 32nd power
     across = 0.86 + 0.14 * tm.dot(place, LIGHT)  # the whole cloud is lit as one body
-    return color * ((0.34 + 0.72 * wrapped * wrapped) * occluded * across) + 0.30 * gloss * shine
+    return color * ((0.40 + 0.68 * wrapped * wrapped) * occluded * across) + 0.30 * gloss * shine
 
 
 @ti.func

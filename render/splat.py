@@ -31,7 +31,7 @@ vectors = ti.types.ndarray(dtype=tm.vec3, ndim=1)
 
 @functools.cache
 def splat_kernels(packed: bool) -> dict[str, Any]:
-    """Compiled on first use, once for all scenes. `best` holds i64 words (depth, id) where packed, else i32 depths beside `ids`."""
+    """Compiled on first use, for all scenes. `best` holds i64 words (depth, id) where packed, else i32 depths beside `ids`."""
     Word = ti.i64 if packed else ti.i32
     words = ti.types.ndarray(dtype=Word, ndim=1)
     ints = ti.types.ndarray(dtype=ti.i32, ndim=1)
@@ -49,8 +49,17 @@ def splat_kernels(packed: bool) -> dict[str, Any]:
         return ti.max((low + UNIT - 1 - LAST) >> 4, 0)
 
     @ti.func
-    def visit(i: ti.i32, placed: ti.template(), best: ti.template(), ids: ti.template(), r: ti.i32, slope: ti.f32, width: ti.i32,
-              height: ti.i32, name_ids: ti.template()):  # fmt: skip  # type: ignore[no-untyped-def]
+    def visit(
+        i: ti.i32,
+        placed: ti.template(),
+        best: ti.template(),
+        ids: ti.template(),
+        r: ti.i32,
+        slope: ti.f32,
+        width: ti.i32,
+        height: ti.i32,
+        name_ids: ti.template(),
+    ):  # type: ignore[no-untyped-def]
         """Every sample that ball i covers: lower its depth (and id), or, in the second pass, only its id."""
         c = placed[i]
         for row in range(first_pixel(c.y - r), ti.min(((c.y + r) >> 4) + 1, height)):

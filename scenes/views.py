@@ -28,7 +28,7 @@ class GlobeView(Spec):
     token_radius: Annotated[Positive, Field(le=0.2)] | Literal["auto"] = "auto"
     """Radius of a token's ball in units of the sphere's; auto shrinks with the number of tokens."""
     speed_max: Annotated[Positive, Field(le=1e9)] | Literal["auto"] = "auto"
-    """Speed at the upper end of `color: speed`; auto is the number of the series 1, 2, 5, 10, ... above nearly all speeds."""
+    """Speed at the upper end of `color: speed`; auto is a round number at or above nearly all speeds of the moment."""
     globe: Flag = True
     graticule: Flag = True
 
