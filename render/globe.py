@@ -145,5 +145,6 @@ def rounded_up(value: float) -> float:
     """
     if not (np.isfinite(value) and value > 0):
         return 1.0
-    power = 10.0 ** np.floor(np.log10(value))
-    return float(next(m * power for m in (1, 1.5, 2, 3, 4, 6, 8, 10, 15) if m * power >= value * (1 - 1e-12)))
+    power = int(np.floor(np.log10(value)))
+    tops = (float(f"{digits}e{power}") for digits in (1, 1.5, 2, 3, 4, 6, 8, 10, 15))  # decimals, so that 0.3 is 0.3
+    return next(top for top in tops if top >= value * (1 - 1e-12))
