@@ -71,6 +71,11 @@ class Experiment:
         """System time of the picture: film time x speed. The newest state is at or less than one dt after it."""
         return self.film_time * self.speed
 
+    @property
+    def newest(self) -> Row | None:
+        """The newest row, at or before the newest state; None where nothing is measured."""
+        return self.rows[-1] if self.rows else None
+
     def seek(self, film_time: float) -> None:
         """Step to the first grid state at or past `film_time` (seconds, >= 0); an earlier one is reached by replaying from 0.
 

@@ -13,9 +13,11 @@ from render.curves import Panels
 from render.experiment import Experiment
 from render.frame import Frame
 from render.globe import GlobeView
+from render.layout import Layout, Rect
 from render.overlay import Overlay
+from render.palette import BACKGROUND
 from render.plane import PlaneView
-from render.readout import key_numbers
+from render.readout import key_numbers, shared
 from render.timeline import own_value
 from scenes import views
 from scenes.load import resolve_panes
@@ -60,12 +62,17 @@ class Stage:
         self.overlaid = True
         self.frame = Frame(*self.size)
         self._held_view: dict[str, float] = {}
-        self._overlay = Overlay(self.size)
-        self._panels = Panels(list(scene.panels), self.size) if scene.panels else None
         parts = resolve_panes(scene)
-        self.panes = [
-            self._pane(label, part, *cell) for (label, part), cell in zip(parts, cells(len(parts), self.size), strict=True)
-        ]
+        layout = Layout(self.size, panes=len(parts), panels=len(scene.panels))
+        self._overlay = Overlay(layout)
+        self._panels = Panels(list(scene.panels), layout)
+        self.panes: list[Pane] = []
+        if len(parts) == 1:  # the view fills the picture; only what is looked at keeps out of the type's way
+            self.panes.append(self._pane(*parts[0], (0, 0), self.size, self.frame))
+            self.view.inset = layout.inset
+        else:
+            for (label, part), (corner, cell) in zip(parts, cells(len(parts), layout.views), strict=True):
+                self.panes.append(self._pane(label, part, corner, cell, Frame(*cell)))
         self._link_cameras()
 
     @property
@@ -92,6 +99,8 @@ class Stage:
 
     def draw(self) -> Frame:
         """Paint the present moment again, without a step: a camera may have moved."""
+        if len(self.panes) > 1:
+            self.frame.fill(BACKGROUND)
         for pane in self.panes:
             moving = {**pane.experiment.moment.view, **self._held_view}
             if moving:
@@ -154,7 +163,7 @@ class Stage:
             pane.experiment.release()
         self.panes.clear()
 
-    def _pane(self, label: str, scene: Scene, corner: tuple[int, int], size: Size) -> Pane:
+    def _pane(self, label: str, scene: Scene, corner: tuple[int, int], size: Size, frame: Frame) -> Pane:
         experiment = Experiment(
             scene,
             fps=self.fps,
@@ -164,7 +173,7 @@ class Stage:
         )
         spec = scene.view
         view = GlobeView(spec, size) if isinstance(spec, views.GlobeView) else PlaneView(spec, size)
-        return Pane(label, experiment, view, self.frame if size == self.size else Frame(*size), corner)
+        return Pane(label, experiment, view, frame, corner)
 
     def _link_cameras(self) -> None:
         """Panes that start from the same camera share it, so that turning one turns all."""
@@ -177,21 +186,17 @@ class Stage:
     def _write(self) -> None:
         """Type and curves over the finished views."""
         first = self.panes[0].experiment
-        row = first.rows[-1] if first.rows else None
-        self._overlay.draw(
-            self.frame,
-            title=self.scene.title,
-            caption=first.moment.caption,
-            numbers=key_numbers(first.system, row, first.shown_time),
-        )
-        if self._panels is not None:
-            self._panels.draw(self.frame, first.history())
+        numbers = [key_numbers(run.system, run.newest, run.shown_time) for run in (pane.experiment for pane in self.panes)]
+        self._overlay.draw(self.frame, title=self.scene.title, caption=first.moment.caption, numbers=shared(numbers))
+        for pane in self.panes:
+            self._overlay.label(self.frame, pane.label, *pane.corner)
+        self._panels.draw(self.frame, first.history())
 
 
-def cells(count: int, size: Size) -> list[tuple[tuple[int, int], Size]]:
-    """Corner and size of `count` equal panes that fill a picture row by row, as square as can be."""
-    width, height = size
+def cells(count: int, rect: Rect) -> list[tuple[tuple[int, int], Size]]:
+    """Corner and size of `count` equal panes that fill `rect` (left, top, width, height) row by row, as square as can be."""
+    x, y, width, height = rect
     columns = min(range(1, count + 1), key=lambda n: (-min(width // n, height // ceil(count / n)), n))
     w, h = width // columns, height // ceil(count / columns)
-    left, top = (width - columns * w) // 2, (height - ceil(count / columns) * h) // 2
+    left, top = x + (width - columns * w) // 2, y + (height - ceil(count / columns) * h) // 2
     return [((left + i % columns * w, top + i // columns * h), (w, h)) for i in range(count)]
