@@ -67,10 +67,7 @@ def kernels(precision: str) -> Kernels:
                 a, b = end_a[row, column], end_b[row, column]
                 e, r2 = ti_error(a, b, mu), ti_sharpness(a, b)
                 size = ti.max(ti.abs(e), ti.cast(1, real))
-                if e < 0:
-                    e = -size
-                else:
-                    e = size
+                e = ti.select(e < 0, -size, size)
                 factor = ti.max(ti.abs(1 + (mu + (1 - r2) / e) / e), ti.cast(1, real) / 1048576)
                 base = log32(escape2)
                 growth = ti.max(3 * log32(size) + log32(factor), base)
@@ -97,11 +94,11 @@ def kernels(precision: str) -> Kernels:
                 out[row, column] = ti.cast(ti_sharpness(end_a[row, column], end_b[row, column]), ti.f32)
 
     @ti.kernel
-    def decode(code: ints, label: ints, divisor: ti.i32, landed: ti.i32, wanted: ti.i32, out: shown):
-        """Digit `code // divisor % 3` - 1 of points at rest, of landed ones only if `landed`; else, or if not `wanted`, 0."""
+    def decode(code: ints, label: ints, divisor: ti.i32, least: ti.i32, out: shown):
+        """Digit `code // divisor % 3` - 1 where the label is at least `least`, else 0."""
         for row, column in out:
             value = 0
-            if wanted == 1 and label[row, column] > UNDECIDED and (landed == 1 or label[row, column] != LANDED):
+            if label[row, column] >= least:
                 value = code[row, column] // divisor % 3 - 1
             out[row, column] = ti.cast(value, ti.f32)
 

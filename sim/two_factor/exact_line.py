@@ -114,9 +114,10 @@ def period4_multiplier(mu: float) -> float:
     return 9 + 6 * c * p - 4 * c * c
 
 
-def superstable(period: int, guess: float) -> float:
-    """mu near `guess` at which the critical point has this period, to rounding: Newton on f^period(x_c) - x_c.
+def superstable(period: int, guess: float, sign: int = 1) -> float:
+    """mu near `guess` at which f^period(x_c) = sign x_c for the critical point x_c, to rounding, by Newton's method.
 
+    sign = 1: that period in x and e. sign = -1: that period in e, twice it in x (the orbit takes both signs).
     Raises ArithmeticError where Newton does not settle.
     """
     mu = guess
@@ -125,11 +126,16 @@ def superstable(period: int, guess: float) -> float:
         dx = d_start = 1 / (6 * start)  # d/d mu
         for _ in range(period):
             x, dx = balanced_step(x, mu), balanced_multiplier(x, mu) * dx + x
-        change = (x - start) / (dx - d_start)
+        change = (x - sign * start) / (dx - sign * d_start)
         mu -= change
         if abs(change) < 4e-16 * period:
             return mu
     raise ArithmeticError(f"no superstable orbit of period {period} found from mu = {guess!r}")
+
+
+def window3() -> float:
+    """1.7002952: the superstable parameter of the period-3 window of e, which contains 1.70 (period 6 in x)."""
+    return superstable(3, 1.7, sign=-1)
 
 
 def superstable_doublings(count: int) -> list[float]:

@@ -26,6 +26,7 @@ BLOCK_LANES = 32  # packed points there: several registers, since one chain of d
 FINISH_STEPS = 4  # masked steps unrolled between two exit tests
 TILE_WIDTH = 8
 SETTLE_STEPS = 32  # even; a 2-cycle or two-band attractor keeps its signs along them, anything else hardly does
+RETURN = 1000  # two steps that move an orbit by less than |e|/RETURN: it has period 2
 FAR2 = 64  # where tangent vectors stop: beyond it the orbit escapes, and one step still stretches by less than 2^9
 
 
@@ -33,7 +34,9 @@ class Kernels(NamedTuple):
     """The compiled sweeps of one precision and packing."""
 
     tile: tuple[int, int]
-    """Rows and columns of the grid that one step of `blocks` covers."""
+    """Rows and columns of the grid that one turn of `blocks` covers."""
+    group: tuple[int, int]
+    """The same of the other kernels: points side by side in a row."""
     blocks: Any
     finish: Any
     settle: Any
@@ -51,7 +54,7 @@ def kernels(precision: str, lanes: int) -> Kernels:
     width = min(packed, TILE_WIDTH)
     height = packed // width
     block_steps = BLOCK_STEPS[precision]
-    V, M = ti.types.vector(packed, real), ti.types.vector(packed, ti.i32)
+    M = ti.types.vector(packed, ti.i32)
     v, m = ti.types.vector(lanes, real), ti.types.vector(lanes, ti.i32)
     columns, rows = [i % width for i in range(packed)], [i // width for i in range(packed)]
     along = list(range(lanes))
@@ -143,13 +146,12 @@ def kernels(precision: str, lanes: int) -> Kernels:
 
     @ti.kernel
     def settle(
-        groups: shape_type, across: ti.i32, mu: real, return2: real, tolerance: real,
-        end_a: reals, end_b: reals, steps: ints, code: ints,
+        groups: shape_type, across: ti.i32, mu: real, end_a: reals, end_b: reals, steps: ints, code: ints
     ):  # fmt: skip
         """SETTLE_STEPS more steps: what stays the same along them? -> code = phase + 1 + 3 (branch + 1) + 9 period2.
 
         phase: sign of e at even times, branch: sign of s (e and b change sign with mu), 0 where it changes; period2: 1
-        where the orbit is back within sqrt(return2) after two steps and off the zero-error curve.
+        where two steps move the orbit by less than |e|/RETURN, so that passing the zero-error curve does not count.
         """
         for group in range(groups[0], groups[1]):
             row, column0 = group // across, (group % across) * lanes
@@ -177,8 +179,8 @@ def kernels(precision: str, lanes: int) -> Kernels:
             phase = ti.select(e_low > 0, 1, m(0)) - ti.select(e_high < 0, 1, m(0))
             branch = ti.select(s_low > 0, 1, m(0)) - ti.select(s_high < 0, 1, m(0))
             e = ti_error(a, b, mu)
-            back = ti_sharpness(a - old_a, b - old_b) < return2
-            period2 = ti.select(back & (e * e > tolerance * tolerance), 1, m(0))
+            back = RETURN * RETURN * ti_sharpness(a - old_a, b - old_b) < e * e
+            period2 = ti.select(back, 1, m(0))
             found = ti.select(live, (phase + 1) + 3 * (branch + 1) + 9 * period2, 4)
             for lane in ti.static(range(lanes)):
                 code[row, column0 + lane] = found[lane]
@@ -216,4 +218,4 @@ def kernels(precision: str, lanes: int) -> Kernels:
                 total = ti.log(size[lane]) / 2 + two * ti.cast(doublings[lane], ti.f32)
                 mean[row, column0 + lane] = total / ti.cast(horizon, ti.f32)
 
-    return Kernels((height, width), blocks, finish, settle, growth)
+    return Kernels((height, width), (1, lanes), blocks, finish, settle, growth)

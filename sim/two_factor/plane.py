@@ -1,15 +1,21 @@
 """Dense grids of orbits of Phi_mu over a window of the (a, b) plane: one outcome and a few numbers per grid point.
 
-Geometry: arrays are [row, column], row 0 is the top (largest y). Grid point (row, column) of a W x H grid stands at
+Arrays are [row, column], row 0 is the top (see `window.Window`). Nothing is computed before it is asked for: orbits are
+swept when an outcome or a channel is wanted and a parameter has changed since; each channel is then one pass over what was
+kept of them. Outside |mu| < 2 nothing else is known to be exact; inside, the ellipse judges the grid (`diagnostics`).
 
-    x = cx + ((column + 1/2)/W - 1/2) width,     y = cy + (1/2 - (row + 1/2)/H) width H/W
-
-so pixels are squares of side width/W and circles stay round. Nothing is computed before it is asked for: orbits are swept
-when a channel or an outcome is wanted and a parameter has changed since, and each channel is one pass over what was kept.
+How many iterations the ellipse needs. It repels: a start at distance delta outside is carried off as delta exp(lambda k),
+lambda = `theory.lambda_perp(mu)` on average, with the fluctuations of a chaotic average, and a few cubic steps end it. So
+escape takes about log(size/delta)/lambda steps, delta >= one pixel, and some more for the unluckiest of the thousands of
+starts along the edge: log(W)/lambda is 7, 8 and 20 for W = 1024 and mu = 0.5, 1.1, 1.9. Measured, the last start further
+than one pixel outside [-2.6, 2.6]^2 escaped after 14, 17 and 35 steps at 1024^2 (18, 20, 41 at 2048^2; 69 and 97 at
+mu = 1.98); with so many iterations no grid point is misclassified, in f32 or f64, nor is any inside the ellipse ever lost.
+Two and a half times log(W)/lambda is a safe rule. Landing takes longer, near a^2 + b^2 = 2 without bound: 400 iterations
+leave 1 grid point in 1000 undecided at mu = 0.5.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,31 +23,27 @@ import taichi as ti
 
 from sim import runtime
 from sim.system import Row
-from sim.two_factor import channels, orbits, theory
+from sim.two_factor import channels, theory
 from sim.two_factor.channels import BOUNDED, ESCAPED, LANDED, PERIOD2, UNDECIDED
+from sim.two_factor.sweep import ESCAPE_RADIUS, LANDING_TOLERANCE, Job, Sweep
+from sim.two_factor.window import Window
 
 __all__ = ["BOUNDED", "CHANNELS", "ESCAPED", "LABELS", "LANDED", "PERIOD2", "UNDECIDED", "Plane"]
 
 LABELS = {
     ESCAPED: "escaped: a^2 + b^2 passed R^2",
     UNDECIDED: "undecided: neither escaped nor come to rest on what attracts at this mu",
-    LANDED: "landed: on the attracting part of the zero-error curve",
-    BOUNDED: "bounded: still in the disc of bounded orbits, where mu allows no simpler attractor (sqrt5 - 1 <= |mu| < 2)",
-    PERIOD2: "period 2: on the attracting orbit of period 2",
+    LANDED: "landed: on the attracting part of the zero-error curve (|mu| < 1)",
+    BOUNDED: "bounded: still where bounded orbits are, and mu has no simpler attractor (sqrt5 - 1 <= |mu| < 2)",
+    PERIOD2: "period 2: on the attracting orbit of period 2 (1 < |mu| < sqrt5 - 1)",
 }
-"""The closed set of outcomes."""
+"""The closed set of outcomes. Beyond |mu| = 2 what has not escaped is undecided: almost every orbit will."""
 
 CHANNELS = ("escape", "landing", "sharpness", "branch", "phase", "lyapunov")
-ESCAPE_RADIUS = 1e4
-LANDING_TOLERANCE = 1e-4  # |e| below which an orbit on the attracting part counts as landed: 1000 times the noise of f32
-RETURN_TOLERANCE = 1e-3  # distance after two steps below which an orbit counts as periodic
+BOUNDED_DISC2 = 8.0  # the ellipse of every |mu| < 2 lies within a^2 + b^2 <= 4 + 2 |mu|
 LYAPUNOV_STEPS = 20  # the default horizon of the local exponent: longer ones have structure finer than a pixel
-MAX_MU = 1e6  # beyond it the Cantor set on the balanced line nears the escape radius
-F32_PIXEL = 32  # f32 is used while a pixel is at least so many roundings of the largest coordinate wide
-SLICE_STEPS = 1.5e8  # point-steps per launch: well below 0.3 s, so that Ctrl-C is heard
-PAD = 16  # grids are held with sides rounded up to multiples of it: whole tiles, whole groups
-MAX_COORDINATE = 1e15  # its square is finite in f32
-MAX_POINTS = 2**28
+MAX_MU = 1e6  # beyond it the Cantor set of bounded orbits on the balanced line nears the escape radius
+COUNTS = ("iterations", "lyapunov_steps")
 
 
 class Plane:
@@ -76,21 +78,13 @@ class Plane:
             raise ValueError(f"dt must be positive, not {dt!r}")
         self.axes, self.precision, self.dt = (str(axes[0]), str(axes[1])), precision, float(dt)
         self.step_index = 0
-        self._state: dict[str, Any] = {}  # padded arrays of what was kept of the orbits
-        self._out: dict[str, Any] = {}  # arrays handed out, by channel
-        self._fresh: set[str] = set()  # names of both that belong to the present parameters
-        self._first = _checked(
-            {
-                "mu": mu,
-                "iterations": iterations,
-                "lyapunov_steps": lyapunov_steps,
-                "window.width": width,
-                "window.center.0": center[0],
-                "window.center.1": center[1],
-            }
-        )
+        where = {"window.width": width, "window.center.0": center[0], "window.center.1": center[1]}
+        self._first = _checked({"mu": mu, "iterations": iterations, "lyapunov_steps": lyapunov_steps, **where})
         self._values = self._first
-        self.size = _checked_size(size)
+        self.window = _window(self._values, (int(size[0]), int(size[1])))
+        self._sweep = Sweep()
+        self._out: dict[str, Any] = {}  # arrays handed out, by name
+        self._fresh: set[str] = set()  # those that belong to the present parameters
 
     # --- the system's protocol ---
 
@@ -109,17 +103,25 @@ class Plane:
         self.set_parameters(self._first)
 
     def set_parameters(self, values: Mapping[str, float]) -> None:
-        """`mu`, `iterations`, `lyapunov_steps`, `window.width`, `window.center.0`, `window.center.1`; nothing recompiles."""
+        """`mu`, `iterations`, `lyapunov_steps`, `window.width`, `window.center.0`, `window.center.1`; nothing recompiles.
+
+        Counts are rounded. Raises ValueError for an unknown name or a value out of range, and changes nothing then.
+        """
         unknown = [name for name in values if name not in self._first]
         if unknown:
             raise ValueError(f"a plane has no parameter {unknown[0]!r}; it has {', '.join(self._first)}")
         new = _checked(self._values | dict(values))
         if new != self._values:
+            self.window = _window(new, self.size)
             self._values = new
-            self._fresh.clear()
+            self._invalidate()
 
     def diagnostics(self) -> Row:
-        """The row of the `run` table: what the grid says beside what the ellipse says."""
+        """The row of the `run` table: what the grid says beside what the ellipse says.
+
+        bounded_fraction: share of grid points that did not escape; bounded_area: the same in units of the plane's area;
+        ellipse_area: exact, None for |mu| >= 2; misclassified: see `misclassified`, None for |mu| >= 2.
+        """
         bounded = self.outcome().to_numpy() != ESCAPED
         count = int(np.count_nonzero(bounded))
         exact = abs(self.mu) < 2
@@ -133,8 +135,8 @@ class Plane:
         }
 
     def release(self) -> None:
-        """Free the grids. They come back when next asked for."""
-        self._state.clear()
+        """Free the grids."""
+        self._sweep.release()
         self._out.clear()
         self._fresh.clear()
 
@@ -156,38 +158,36 @@ class Plane:
         return int(self._values["lyapunov_steps"])
 
     @property
-    def width(self) -> float:
-        """Width of the window, in units of the plane; its height is width H/W."""
-        return self._values["window.width"]
-
-    @property
     def center(self) -> tuple[float, float]:
         """(x, y) of the window's centre."""
-        return self._values["window.center.0"], self._values["window.center.1"]
+        return self.window.center
+
+    @property
+    def width(self) -> float:
+        """Width of the window, in units of the plane; its height is width H/W."""
+        return self.window.width
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(W, H) grid points."""
+        return self.window.size
 
     @property
     def pixel(self) -> float:
         """Side of a grid square, in units of the plane."""
-        return self.width / self.size[0]
-
-    @property
-    def reach(self) -> float:
-        """The largest |coordinate| in the window, which rounding is relative to."""
-        tall = self.pixel * self.size[1]
-        return max(abs(self.center[0]) + self.width / 2, abs(self.center[1]) + tall / 2)
+        return self.window.pixel
 
     @property
     def working_precision(self) -> str:
         """f32 or f64: what the next sweep computes in. Backends without f64 stay at f32 whatever was asked."""
         if not runtime.machine().f64 or self.precision == "f32":
             return "f32"
-        wide = self.pixel >= F32_PIXEL * _rounding("f32") * self.reach
-        return "f32" if self.precision == "auto" and wide else "f64"
+        return "f32" if self.precision == "auto" and self.window.enough("f32") else "f64"
 
     @property
     def resolved(self) -> bool:
-        """Can the working precision tell neighbouring grid points apart, with a few roundings to spare?"""
-        return self.pixel >= 4 * _rounding(self.working_precision) * self.reach
+        """Is a pixel wide enough for the working precision? If not, the picture shows rounding: say so."""
+        return self.window.enough(self.working_precision)
 
     def set_window(self, center: tuple[float, float], width: float) -> None:
         """Look elsewhere: centre and width, in units of the plane."""
@@ -195,16 +195,14 @@ class Plane:
 
     def set_size(self, size: tuple[int, int]) -> None:
         """(W, H) grid points from now on."""
-        if _checked_size(size) != self.size:
-            self.size = _checked_size(size)
+        window = _window(self._values, (int(size[0]), int(size[1])))
+        if window != self.window:
+            self.window = window
             self.release()
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
         """x of every column (W,) and y of every row (H,), float64."""
-        width, height = self.size
-        x = self.center[0] + self.pixel / 2 * (2 * np.arange(width) + 1 - width)
-        y = self.center[1] + self.pixel / 2 * (height - 1 - 2 * np.arange(height))
-        return x, y
+        return self.window.points()
 
     # --- what is computed ---
 
@@ -212,13 +210,12 @@ class Plane:
         """(H, W) i32 of `LABELS`. Valid until the next change of a parameter."""
         out = self._grid("outcome", ti.i32)
         if "outcome" not in self._fresh:
-            size = abs(self.mu)
+            ends, size = self._sweep.ends(self._job), abs(self.mu)
             cycles = 1 < size < theory.MU_PERIOD2
-            disc2 = 8.0 if theory.MU_PERIOD2 <= size < 2 else 0.0
-            state = self._orbits()
-            code = self._settled() if cycles else state["steps"]
+            code = self._sweep.settled(self._job) if cycles else ends.steps  # unread without cycles
+            disc2 = BOUNDED_DISC2 if theory.MU_PERIOD2 <= size < theory.MU_BOUNDED else -1.0
             limits = (self.mu, ESCAPE_RADIUS**2, LANDING_TOLERANCE, disc2, int(cycles))
-            self._passes.outcome(state["a"], state["b"], code, *limits, out)
+            self._passes.outcome(ends.a, ends.b, code, *limits, out)
             self._fresh.add("outcome")
         return out
 
@@ -228,8 +225,9 @@ class Plane:
         escape      smooth cubic escape count (`theory.escape_count` in the limit of late n); NaN where not escaped
         landing     steps until |e| < LANDING_TOLERANCE on the attracting curve, smooth; NaN where not landed
         sharpness   a^2 + b^2 of the last state; NaN where escaped
-        branch      +1 or -1: sign of a + sgn(mu) b where it has stopped changing, else 0 (escaped ones too)
-        phase       +1 or -1: sign of e (-e for mu < 0) at even times where it has stopped changing, else 0; 0 if |mu| <= 1
+        branch      +1 or -1: sign of a + sgn(mu) b where it has stopped changing, else 0 (escaped and undecided too)
+        phase       +1 or -1: sign of e (of -e for mu < 0) at even times where it has stopped changing, else 0; so 0 for
+                    |mu| <= 1, and in chaos once its bands have merged
         lyapunov    mean of log|J v| over `lyapunov_steps` steps from the grid point, v along the balanced line at first;
                     NaN where escaped
         """
@@ -237,21 +235,8 @@ class Plane:
             raise ValueError(f"no channel {name!r}; there are {', '.join(CHANNELS)}")
         out = self._grid(name, ti.f32)
         if name not in self._fresh:
-            label, state = self.outcome(), self._orbits()
-            out.fill(float("nan"))
-            passes, limits = self._passes, (self.mu, ESCAPE_RADIUS**2)
-            if name == "escape":
-                passes.escape(state["a"], state["b"], state["steps"], label, *limits, out)
-            elif name == "landing":
-                passes.landing(state["a"], state["b"], state["before"], state["steps"], label, self.mu, LANDING_TOLERANCE, out)
-            elif name == "sharpness":
-                passes.sharpness(state["a"], state["b"], label, out)
-            elif name == "branch":
-                passes.decode(self._settled(), label, 3, 1, 1, out)
-            elif name == "phase":
-                passes.decode(self._settled(), label, 1, 0, int(abs(self.mu) > 1), out)
-            else:
-                passes.keep(self._growth(), label, out)
+            out.fill(math.nan)
+            self._fill(name, out)
             self._fresh.add(name)
         return out
 
@@ -260,13 +245,28 @@ class Plane:
         x, y = self.points()
         a, b = np.broadcast_arrays(x[None, :], y[:, None])
         wrong = bounded != theory.inside_ellipse(a, b, self.mu)
-        return int(np.count_nonzero(theory.ellipse_distance(a[wrong], b[wrong], self.mu) > self.pixel))
+        return int(np.count_nonzero(np.abs(theory.ellipse_distance(a[wrong], b[wrong], self.mu)) > self.pixel))
 
-    # --- kernels and their arrays ---
+    def _fill(self, name: str, out: Any) -> None:
+        label, ends, passes = self.outcome(), self._sweep.ends(self._job), self._passes
+        match name:
+            case "escape":
+                passes.escape(ends.a, ends.b, ends.steps, label, self.mu, ESCAPE_RADIUS**2, out)
+            case "landing":
+                passes.landing(ends.a, ends.b, ends.before, ends.steps, label, self.mu, LANDING_TOLERANCE, out)
+            case "sharpness":
+                passes.sharpness(ends.a, ends.b, label, out)
+            case "branch":
+                passes.decode(self._sweep.settled(self._job), label, 3, LANDED, out)
+            case "phase":
+                least = UNDECIDED + 1 if abs(self.mu) > 1 else PERIOD2 + 1
+                passes.decode(self._sweep.settled(self._job), label, 1, least, out)
+            case "lyapunov":
+                passes.keep(self._sweep.growth(self._job, self.lyapunov_steps), label, out)
 
     @property
-    def _sweeps(self) -> orbits.Kernels:
-        return orbits.kernels(self.working_precision, runtime.machine().lanes)
+    def _job(self) -> Job:
+        return Job(self.window, self.mu, self.iterations, self.working_precision)
 
     @property
     def _passes(self) -> channels.Kernels:
@@ -277,88 +277,23 @@ class Plane:
             self._out[name] = ti.ndarray(kind, (self.size[1], self.size[0]))
         return self._out[name]
 
-    def _padded(self, name: str, kind: Any) -> Any:
-        """A state array, both sides rounded up to whole tiles and groups."""
-        held = self._state.get(name)
-        if held is None or held.dtype != kind:
-            shape = tuple(-(-side // PAD) * PAD for side in (self.size[1], self.size[0]))
-            self._state[name] = held = ti.ndarray(kind, shape)
-        return held
-
-    def _orbits(self) -> dict[str, Any]:
-        """The swept orbits: arrays a, b, before (real) and steps (i32), padded."""
-        real = runtime.real_type(self.working_precision)
-        state = {name: self._padded(name, real) for name in ("a", "b", "before")} | {"steps": self._padded("steps", ti.i32)}
-        if "orbits" not in self._fresh:
-            near2 = float(orbits.NEAR2) if abs(self.mu) <= orbits.BLOCK_MU else -1.0
-            grid = (ti.Vector([self.size[1], self.size[0]]), ti.Vector(self.center), self.pixel / 2)
-            ends = (state["a"], state["b"], state["steps"])
-            limits = (self.mu, self.iterations, near2, LANDING_TOLERANCE)
-            steps = self.iterations
-            self._sliced(self._sweeps.tile, lambda part, across: self._sweeps.blocks(part, across, *grid, *limits, *ends), steps)
-            limits = (self.mu, self.iterations, ESCAPE_RADIUS**2, LANDING_TOLERANCE)
-            self._in_rows(
-                lambda part, across: self._sweeps.finish(part, across, *limits, *ends, state["before"]), self.iterations
-            )
-            self._fresh.add("orbits")
-        return state
-
-    def _settled(self) -> Any:
-        """What stays the same along SETTLE_STEPS further steps, coded as in `orbits.settle`."""
-        code = self._padded("code", ti.i32)
-        if "settled" not in self._fresh:
-            state = self._orbits()
-            args = (self.mu, RETURN_TOLERANCE**2, LANDING_TOLERANCE, state["a"], state["b"], state["steps"], code)
-            self._in_rows(lambda part, across: self._sweeps.settle(part, across, *args), orbits.SETTLE_STEPS)
-            self._fresh.add("settled")
-        return code
-
-    def _growth(self) -> Any:
-        """Mean log growth of a tangent vector, padded."""
-        mean = self._padded("growth", ti.f32)
-        grid = (ti.Vector([self.size[1], self.size[0]]), ti.Vector(self.center), self.pixel / 2)
-        args = (*grid, self.mu, self.lyapunov_steps, mean)
-        self._in_rows(lambda part, across: self._sweeps.growth(part, across, *args), 3 * self.lyapunov_steps)
-        return mean
-
-    def _in_rows(self, launch: Callable[[Any, int], None], steps: int) -> None:
-        """Launch over all groups of `lanes` points in a row, in slices."""
-        self._sliced((1, runtime.machine().lanes), launch, steps)
-
-    def _sliced(self, tile: tuple[int, int], launch: Callable[[Any, int], None], steps: int) -> None:
-        """launch((first, last), tiles in a row) over the padded grid; Ctrl-C is heard between two launches."""
-        rows, across = (-(-side // PAD) * PAD // unit for side, unit in zip(self.size[::-1], tile, strict=True))
-        each = max(1, int(SLICE_STEPS / (tile[0] * tile[1] * steps)))
-        for first in range(0, rows * across, each):
-            launch(ti.Vector([first, min(first + each, rows * across)]), across)
-            ti.sync()
+    def _invalidate(self) -> None:
+        self._sweep.invalidate()
+        self._fresh.clear()
 
 
 def _checked(values: dict[str, float]) -> dict[str, float]:
-    """The parameters as floats. Raises ValueError for the first one out of range."""
+    """The parameters, counts rounded. Raises ValueError for the first one out of range (the window checks its own)."""
     for name, value in values.items():
         if isinstance(value, bool) or not math.isfinite(value):
             raise ValueError(f"{name} must be a finite number, not {value!r}")
     if abs(values["mu"]) > MAX_MU:
         raise ValueError(f"mu must be within +-{MAX_MU:g}, not {values['mu']!r}")
-    if not values["window.width"] > 0:
-        raise ValueError(f"window.width must be positive, not {values['window.width']!r}")
-    for name in ("iterations", "lyapunov_steps"):
+    for name in COUNTS:
         if not 1 <= round(values[name]) < 2**30:
             raise ValueError(f"{name} must be 1 to 2^30, not {values[name]!r}")
-    for name in ("window.center.0", "window.center.1", "window.width"):
-        if abs(values[name]) > MAX_COORDINATE:
-            raise ValueError(f"{name} must be within +-{MAX_COORDINATE:g}, not {values[name]!r}")
-    return {name: float(round(v)) if name in ("iterations", "lyapunov_steps") else float(v) for name, v in values.items()}
+    return {name: float(round(value) if name in COUNTS else value) for name, value in values.items()}
 
 
-def _checked_size(size: tuple[int, int]) -> tuple[int, int]:
-    width, height = int(size[0]), int(size[1])
-    if width < 1 or height < 1 or width * height > MAX_POINTS:
-        raise ValueError(f"size must be positive and at most {MAX_POINTS} points in all, not {size!r}")
-    return width, height
-
-
-def _rounding(precision: str) -> float:
-    """Half the distance from 1 to the next number."""
-    return float(np.finfo(np.float32 if precision == "f32" else np.float64).eps) / 2
+def _window(values: dict[str, float], size: tuple[int, int]) -> Window:
+    return Window((values["window.center.0"], values["window.center.1"]), values["window.width"], size)

@@ -36,6 +36,7 @@ from sim.two_factor.exact_line import (
     superstable,
     superstable_doublings,
     transverse_multiplier,
+    window3,
 )
 from sim.two_factor.exact_map import (
     attracting_branches,
@@ -108,5 +109,6 @@ __all__ = [
     "web1_balanced",
     "web1_sharpness",
     "web2_sharpness",
+    "window3",
     "zero_error_branches",
 ]
