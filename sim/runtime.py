@@ -5,6 +5,7 @@ workers' entry points and `tests/conftest.py` call it.
 """
 
 import contextlib
+import ctypes
 import os
 import subprocess
 import sys
@@ -12,9 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")  # the import banner would go to stdout
-
-import taichi as ti  # noqa: E402  (after the switch above)
+import taichi as ti
 
 ARCHS = ("cpu", "cuda", "vulkan", "metal")
 LANES = 16  # query tokens or grid points packed in one ti vector on the CPU: one AVX-512 register of f32, two of f64
@@ -48,16 +47,17 @@ _machine: Machine | None = None
 def start(arch: str = "auto", threads: int | None = None) -> Machine:
     """Start Taichi on `arch` ("auto", "cpu", "cuda", "vulkan" or "metal"); repeated calls for the same thing are free.
 
-    Raises BackendUnavailable when the backend does not start here, RuntimeError when Taichi already runs on another one.
+    "auto" is a graphics card where one starts, else the CPU. Raises BackendUnavailable when the backend that was asked for
+    does not start here, RuntimeError when Taichi already runs on another one.
     """
-    global _machine
+    global _machine  # noqa: PLW0603  (Taichi is itself one per process)
     if _machine is not None:
         if arch not in ("auto", _machine.arch) or threads not in (None, _machine.threads):
             raise RuntimeError(f"Taichi already runs on {_machine.arch} in this process; start a new one for {arch}")
         return _machine
     chosen = _pick(arch)
     count = threads or os.cpu_count() or 1
-    with _stdout_to_stderr():
+    with _quiet_stdout():
         ti.init(
             arch=getattr(ti, chosen),
             cpu_max_num_threads=count,
@@ -66,9 +66,9 @@ def start(arch: str = "auto", threads: int | None = None) -> Machine:
             offline_cache=True,
         )
     running = _name_of(ti.lang.impl.current_cfg().arch)
-    if running != chosen:  # Taichi falls back to the CPU with a mere warning
+    if running != chosen and arch != "auto":  # Taichi falls back to the CPU with a mere warning
         raise BackendUnavailable(f"the {chosen} backend does not start on this machine; see `phisphere doctor`")
-    _machine = Machine(arch=chosen, threads=count)
+    _machine = Machine(arch=running, threads=count)
     return _machine
 
 
@@ -109,8 +109,13 @@ def _pick(arch: str) -> str:
 
 
 def _built_in(arch: str) -> bool:
-    core = ti._lib.core
-    return bool(getattr(core, f"with_{arch}")())
+    """Does Taichi find the backend's driver? Without libcuda it would say so on stderr, so that is looked for first."""
+    if arch == "cuda" and sys.platform != "darwin":
+        try:
+            ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so")
+        except OSError:
+            return False
+    return bool(getattr(ti._lib.core, f"with_{arch}")())
 
 
 def _name_of(arch: Any) -> str:
@@ -119,7 +124,7 @@ def _name_of(arch: Any) -> str:
 
 
 @contextlib.contextmanager
-def _stdout_to_stderr() -> Iterator[None]:
+def _quiet_stdout() -> Iterator[None]:
     """Taichi's "Starting on arch" goes to stdout even at log level error; stdout carries only our own output."""
     sys.stdout.flush()
     kept = os.dup(1)
