@@ -16,11 +16,12 @@ import taichi as ti
 from numpy.typing import NDArray
 
 from sim import runtime
-from sim.attention.exponential import vector_exp
+from sim.attention.exponential import SMALL, small_exp, vector_exp
 
 FLOWS = {"softmax": 0, "gradient_flow": 1, "unnormalised": 2}
 LIMIT = {"f32": 40.0, "f64": 300.0}  # largest |theta| whose exponentials, summed over 10^7 tokens, neither overflow nor vanish
 U, B, GV = 0, 1, 2  # rows of `scalars`: potential, metric weight, <g, v>
+PLAIN, WIDE, SHIFTED = 0, 1, 2  # how exponentials are taken, by the size of theta
 SLICE = 200_000_000  # pair terms a launch: well under a second, so that Ctrl-C is heard
 
 
@@ -65,26 +66,29 @@ class Pairs:
         """
         self._theta.from_numpy(theta.astype(self._dtype))
         self._value.from_numpy((theta if value is None else value).astype(self._dtype))
-        shifted = self.needs_shift(theta)
+        mode = self.mode(theta)
         for start in range(0, self.count, self._rows):
             stop = min(start + self._rows, self.count)
             self._kernels.evaluate(
-                x, self._theta, self._value, FLOWS[flow], sign, start, stop, shifted, out.v, out.scalars, out.reference
+                x, self._theta, self._value, FLOWS[flow], sign, start, stop, mode, out.v, out.scalars, out.reference
             )
-        return shifted
+        return mode == SHIFTED
 
     def potential(self, x: ti.Ndarray, theta: NDArray[np.float64], out: Fields) -> bool:
         """U = mean_h G_h alone, for the energy of a cloud under other weights; returns whether the sums were shifted."""
         self._theta.from_numpy(theta.astype(self._dtype))
-        shifted = self.needs_shift(theta)
+        mode = self.mode(theta)
         for start in range(0, self.count, self._rows):
             stop = min(start + self._rows, self.count)
-            self._kernels.potential(x, self._theta, start, stop, shifted, out.scalars, out.reference)
-        return shifted
+            self._kernels.potential(x, self._theta, start, stop, mode, out.scalars, out.reference)
+        return mode == SHIFTED
 
-    def needs_shift(self, theta: NDArray[np.float64]) -> bool:
+    def mode(self, theta: NDArray[np.float64]) -> int:
         """|<q, x>| <= |theta|_2 on the sphere; the Frobenius norm bounds that from above."""
-        return bool(np.sqrt((theta**2).sum(axis=(1, 2))).max() > LIMIT[self.precision])
+        size = float(np.sqrt((theta**2).sum(axis=(1, 2))).max())
+        if size <= SMALL:
+            return PLAIN
+        return WIDE if size <= LIMIT[self.precision] else SHIFTED
 
 
 @functools.cache
@@ -93,7 +97,7 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
     real = runtime.real_type(precision)
     V = ti.types.vector(lanes, real)
     V3 = ti.types.vector(3, real)
-    exp = vector_exp(precision, lanes)
+    exp, exp_small = vector_exp(precision, lanes), small_exp(precision, lanes)
     cloud = ti.types.ndarray(dtype=V3, ndim=1)
     heads = ti.types.ndarray(dtype=real, ndim=3)
     table = ti.types.ndarray(dtype=real, ndim=2)
@@ -133,6 +137,18 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
             m = ti.max(m, qx * t[0] + qy * t[1] + qz * t[2])
         return m
 
+    @ti.func
+    def term(exponent, m, mode: ti.template()):
+        """exp of a summand: shifted by the maximum m only where the sums need it."""
+        e = V(0)
+        if ti.static(mode == PLAIN):
+            e = exp_small(exponent)
+        elif ti.static(mode == WIDE):
+            e = exp(exponent)
+        else:
+            e = exp(exponent - m)
+        return e
+
     @ti.kernel
     def evaluate(
         x: cloud,
@@ -142,7 +158,7 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
         sign: real,
         start: ti.i32,
         stop: ti.i32,
-        shifted: ti.template(),
+        mode: ti.template(),
         v: cloud,
         scalars: table,
         reference: table,
@@ -159,18 +175,18 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
             for h in range(theta.shape[0]):
                 qx, qy, qz = query(theta, h, px, py, pz)
                 m = V(0)
-                if ti.static(shifted):
+                if ti.static(mode == SHIFTED):
                     m = largest(x, qx, qy, qz)
                 z, sx, sy, sz = V(0), V(0), V(0), V(0)
                 for j in range(n):
                     t = x[j]
-                    e = exp(qx * t[0] + qy * t[1] + qz * t[2] - m)
+                    e = term(qx * t[0] + qy * t[1] + qz * t[2], m, mode)
                     z += e
                     sx += e * t[0]
                     sy += e * t[1]
                     sz += e * t[2]
                 up, down = V(one), V(one)
-                if ti.static(shifted):
+                if ti.static(mode == SHIFTED):
                     if h == 0:
                         top, bottom = m, m
                     higher, lower = ti.max(top, m), ti.min(bottom, m)
@@ -202,9 +218,9 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
                 scale = V(one / ti.cast(theta.shape[0], real))
             elif flow == 1:
                 scale = inverse * mean
-                if ti.static(shifted):
+                if ti.static(mode == SHIFTED):
                     scale *= exp(top - bottom)
-            elif ti.static(shifted):
+            elif ti.static(mode == SHIFTED):
                 scale *= exp(top)
             scale *= sign
             radial = lx * px + ly * py + lz * pz
@@ -221,7 +237,7 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
                     reference[1, i] = bottom[lane]
 
     @ti.kernel
-    def potential(x: cloud, theta: heads, start: ti.i32, stop: ti.i32, shifted: ti.template(), scalars: table, reference: table):
+    def potential(x: cloud, theta: heads, start: ti.i32, stop: ti.i32, mode: ti.template(), scalars: table, reference: table):
         n = x.shape[0]
         ti.loop_config(block_dim=1)
         for block in range((stop - start + lanes - 1) // lanes):
@@ -231,13 +247,13 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
             for h in range(theta.shape[0]):
                 qx, qy, qz = query(theta, h, px, py, pz)
                 m = V(0)
-                if ti.static(shifted):
+                if ti.static(mode == SHIFTED):
                     m = largest(x, qx, qy, qz)
                 z = V(0)
                 for j in range(n):
                     t = x[j]
-                    z += exp(qx * t[0] + qy * t[1] + qz * t[2] - m)
-                if ti.static(shifted):
+                    z += term(qx * t[0] + qy * t[1] + qz * t[2], m, mode)
+                if ti.static(mode == SHIFTED):
                     if h == 0:
                         top = m
                     higher = ti.max(top, m)
