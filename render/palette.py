@@ -86,8 +86,9 @@ def pack(color: Color, alpha: int = 255) -> int:
 
 def pack_many(colors: ArrayLike) -> NDArray[np.uint32]:
     """(..., 3) bytes -> (...) opaque words 0xFFBBGGRR."""
-    c = np.asarray(colors, np.uint32)
-    return c[..., 0] | c[..., 1] << 8 | c[..., 2] << 16 | np.uint32(0xFF000000)
+    c = np.asarray(colors).astype(np.uint32)
+    words: NDArray[np.uint32] = c[..., 0] | c[..., 1] << np.uint32(8) | c[..., 2] << np.uint32(16) | np.uint32(0xFF000000)
+    return words
 
 
 def to_linear(encoded: ArrayLike) -> NDArray[np.float64]:
@@ -104,7 +105,7 @@ def to_srgb(linear: ArrayLike) -> NDArray[np.float64]:
 
 def luminance(color: ArrayLike) -> NDArray[np.float64]:
     """Relative luminance 0..1 of (..., 3) sRGB bytes (Rec. 709)."""
-    return to_linear(color) @ np.array([0.2126, 0.7152, 0.0722])
+    return np.asarray(to_linear(color) @ np.array([0.2126, 0.7152, 0.0722]))
 
 
 def contrast(one: ArrayLike, other: ArrayLike) -> float:
@@ -128,7 +129,7 @@ def oklab_to_linear(lab: ArrayLike) -> NDArray[np.float64]:
 
     B. Ottosson, https://bottosson.github.io/posts/oklab/ (2020).
     """
-    return ((np.asarray(lab, np.float64) @ _LMS_FROM_LAB.T) ** 3) @ _RGB_FROM_LMS.T
+    return np.asarray(((np.asarray(lab, np.float64) @ _LMS_FROM_LAB.T) ** 3) @ _RGB_FROM_LMS.T)
 
 
 def linear_to_oklab(linear: ArrayLike) -> NDArray[np.float64]:
@@ -205,28 +206,21 @@ ALONE: Color = rgb("#77839a")
 def cluster_colors(labels: ArrayLike) -> NDArray[np.uint8]:
     """(N,) integer labels >= 0 -> (N, 3) sRGB bytes; lone tokens get `ALONE`.
 
-    A cluster's colour is a hash of its smallest member, not of its label: it stays the same when labels are renumbered, while
-    others merge, and for as long as that member stays in it.
+    A cluster's colour is that of its smallest member i, number i modulo the colours, not that of its label: it stays the same when
+    labels are renumbered, while others merge, and for as long as that member stays in it. Large clusters have small smallest
+    members, one of the first few tokens each, so they seldom share a colour.
     """
     labels = np.asarray(labels, np.int64)
     if labels.size == 0:
         return np.empty((0, 3), np.uint8)
     sizes = np.bincount(labels)
-    first = np.zeros(sizes.size, np.uint64)
+    first = np.zeros(sizes.size, np.int64)
     first[labels[::-1]] = np.arange(labels.size - 1, -1, -1)  # the last assignment wins: the smallest member
     colors = categorical()
-    table = colors[_hash(first) % np.uint64(len(colors))]
+    table = colors[first % len(colors)]
     table[sizes <= 1] = ALONE
-    return table[labels]
-
-
-def _hash(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64's finaliser: the same everywhere, unlike Python's hash."""
-    with np.errstate(over="ignore"):
-        z = keys + np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    colored: NDArray[np.uint8] = table[labels]
+    return colored
 
 
 def series(count: int) -> Sequence[Color]:

@@ -90,6 +90,14 @@ def test_a_cluster_keeps_its_colour_while_others_merge_and_when_it_takes_one_in(
     np.testing.assert_array_equal(after[6], after[4])
 
 
+def test_a_few_large_clusters_have_different_colours() -> None:
+    different = 0
+    for seed in range(50):
+        labels = np.random.default_rng(seed).integers(0, 6, 1000)
+        different += len(np.unique(palette.cluster_colors(labels), axis=0)) == 6
+    assert different >= 40
+
+
 def test_lone_tokens_are_grey_and_no_tokens_no_colours() -> None:
     colors = palette.cluster_colors([5, 0, 0])
     assert tuple(colors[0]) == palette.ALONE and tuple(colors[1]) != palette.ALONE
