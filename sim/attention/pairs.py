@@ -26,7 +26,7 @@ SLICE = 200_000_000  # pair terms a launch: well under a second, so that Ctrl-C 
 
 
 class Fields:
-    """What an evaluation writes, token by token: v (N,) of vec3, scalars (3, N), reference (2, N); see `evaluate`."""
+    """What an evaluation writes, token by token: v (N,) of vec3, scalars (3, N), reference (2, N); see `Pairs.evaluate`."""
 
     def __init__(self, count: int, precision: str) -> None:
         real = runtime.real_type(precision)
@@ -41,13 +41,14 @@ class Pairs:
     def __init__(self, count: int, heads: int, precision: str) -> None:
         self.count = count
         self.precision = precision
-        self._kernels = kernels(precision, runtime.machine().lanes)
+        lanes = runtime.machine().lanes
+        self._kernels = kernels(precision, lanes)
         real = runtime.real_type(precision)
         self._theta = ti.ndarray(real, (heads, 3, 3))
         self._value = ti.ndarray(real, (heads, 3, 3))
         # whole vectors: which lane a token sits in decides its last bit
-        lanes = runtime.machine().lanes
-        self._rows = lanes * max(1, SLICE // (count * heads * lanes))
+        self._rows = lanes * max(1, min(SLICE // (count * heads * lanes), -(-count // lanes)))
+        self._sums = ti.ndarray(ti.types.vector(lanes, real), (self._rows // lanes, heads, 5))
         self._dtype = np.float32 if precision == "f32" else np.float64
 
     def evaluate(
@@ -68,9 +69,10 @@ class Pairs:
         self._value.from_numpy((theta if value is None else value).astype(self._dtype))
         mode = self.mode(theta)
         for start in range(0, self.count, self._rows):
-            stop = min(start + self._rows, self.count)
-            self._kernels.evaluate(
-                x, self._theta, self._value, FLOWS[flow], sign, start, stop, mode, out.v, out.scalars, out.reference
+            part = (start, min(start + self._rows, self.count))
+            self._kernels.sums(x, self._theta, *part, mode, True, self._sums)
+            self._kernels.combine(
+                x, self._theta, self._value, self._sums, FLOWS[flow], sign, *part, mode, out.v, out.scalars, out.reference
             )
         return mode == SHIFTED
 
@@ -79,8 +81,9 @@ class Pairs:
         self._theta.from_numpy(theta.astype(self._dtype))
         mode = self.mode(theta)
         for start in range(0, self.count, self._rows):
-            stop = min(start + self._rows, self.count)
-            self._kernels.potential(x, self._theta, start, stop, mode, out.scalars, out.reference)
+            part = (start, min(start + self._rows, self.count))
+            self._kernels.sums(x, self._theta, *part, mode, False, self._sums)
+            self._kernels.potential(self._sums, self.count, *part, mode, out.scalars, out.reference)
         return mode == SHIFTED
 
     def mode(self, theta: NDArray[np.float64]) -> int:
@@ -93,7 +96,10 @@ class Pairs:
 
 @functools.cache
 def kernels(precision: str, lanes: int) -> SimpleNamespace:
-    """The kernels for one precision and lane count, compiled once a process."""
+    """The kernels for one precision and lane count, compiled once a process.
+
+    `sums` does the N^2 H work and nothing else, so that its inner loop stays in registers; the others cost N H.
+    """
     real = runtime.real_type(precision)
     V = ti.types.vector(lanes, real)
     V3 = ti.types.vector(3, real)
@@ -101,10 +107,11 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
     cloud = ti.types.ndarray(dtype=V3, ndim=1)
     heads = ti.types.ndarray(dtype=real, ndim=3)
     table = ti.types.ndarray(dtype=real, ndim=2)
+    packed = ti.types.ndarray(dtype=V, ndim=3)
 
     @ti.func
     def load(x: ti.template(), first):
-        """16 tokens from `first` on, as three vectors; past the end of the cloud the last token again."""
+        """A vector of tokens from `first` on, as three vectors; past the end of the cloud the last token again."""
         px, py, pz = V(0), V(0), V(0)
         for lane in ti.static(range(lanes)):
             t = x[ti.min(first + lane, x.shape[0] - 1)]
@@ -150,10 +157,49 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
         return e
 
     @ti.kernel
-    def evaluate(
+    def sums(x: cloud, theta: heads, start: ti.i32, stop: ti.i32, mode: ti.template(), moments: ti.template(), out: packed):
+        """Z, S and m of every head at the tokens start..stop: sum_j e^{<q, x_j> - m} (1, x_j), m = 0 unless shifted."""
+        H = theta.shape[0]
+        ti.loop_config(block_dim=1)
+        for task in range((stop - start + lanes - 1) // lanes * H):
+            block, h = task // H, task % H
+            px, py, pz = load(x, start + block * lanes)
+            qx, qy, qz = query(theta, h, px, py, pz)
+            m = V(0)
+            if ti.static(mode == SHIFTED):
+                m = largest(x, qx, qy, qz)
+            z, sx, sy, sz = V(0), V(0), V(0), V(0)
+            for j in range(x.shape[0]):
+                t = x[j]
+                e = term(qx * t[0] + qy * t[1] + qz * t[2], m, mode)
+                z += e
+                if ti.static(moments):
+                    sx += e * t[0]
+                    sy += e * t[1]
+                    sz += e * t[2]
+            out[block, h, 0] = z
+            out[block, h, 1] = m
+            if ti.static(moments):
+                out[block, h, 2] = sx
+                out[block, h, 3] = sy
+                out[block, h, 4] = sz
+
+    @ti.func
+    def ends(summed: ti.template(), block, H, mode: ti.template()):
+        """Largest and smallest shift m_h over the heads."""
+        top, bottom = V(0), V(0)
+        if ti.static(mode == SHIFTED):
+            top, bottom = summed[block, 0, 1], summed[block, 0, 1]
+            for h in range(1, H):
+                top, bottom = ti.max(top, summed[block, h, 1]), ti.min(bottom, summed[block, h, 1])
+        return top, bottom
+
+    @ti.kernel
+    def combine(
         x: cloud,
         theta: heads,
         value: heads,
+        summed: packed,
         flow: ti.i32,
         sign: real,
         start: ti.i32,
@@ -163,59 +209,40 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
         scalars: table,
         reference: table,
     ):
-        n = x.shape[0]
-        ti.loop_config(block_dim=1)
+        """From the heads' sums to v, U, b and <g, v>, each relative to the largest (or for b smallest) shift."""
+        H = theta.shape[0]
         for block in range((stop - start + lanes - 1) // lanes):
             first = start + block * lanes
-            px, py, pz = load(x, first)
             one = ti.cast(1, real)
-            inverse, potential, top, bottom = V(0), V(0), V(0), V(0)
-            gx, gy, gz = V(0), V(0), V(0)  # sum_h theta_h grad G_h
-            lx, ly, lz = V(0), V(0), V(0)  # the same with the value matrices, or their softmax
-            for h in range(theta.shape[0]):
-                qx, qy, qz = query(theta, h, px, py, pz)
-                m = V(0)
-                if ti.static(mode == SHIFTED):
-                    m = largest(x, qx, qy, qz)
-                z, sx, sy, sz = V(0), V(0), V(0), V(0)
-                for j in range(n):
-                    t = x[j]
-                    e = term(qx * t[0] + qy * t[1] + qz * t[2], m, mode)
-                    z += e
-                    sx += e * t[0]
-                    sy += e * t[1]
-                    sz += e * t[2]
+            top, bottom = ends(summed, block, H, mode)
+            gx, gy, gz, lx, ly, lz = V(0), V(0), V(0), V(0), V(0), V(0)  # sum_h theta_h S_h, and with the value matrices
+            potential, inverse = V(0), V(0)
+            for h in range(H):
+                z, m = summed[block, h, 0], summed[block, h, 1]
+                sx, sy, sz = summed[block, h, 2], summed[block, h, 3], summed[block, h, 4]
                 up, down = V(one), V(one)
                 if ti.static(mode == SHIFTED):
-                    if h == 0:
-                        top, bottom = m, m
-                    higher, lower = ti.max(top, m), ti.min(bottom, m)
-                    keep, up = exp(top - higher), exp(m - higher)
-                    gx, gy, gz, potential = gx * keep, gy * keep, gz * keep, potential * keep
-                    if flow != 0:
-                        lx, ly, lz = lx * keep, ly * keep, lz * keep
-                    keep, down = exp(lower - bottom), exp(lower - m)
-                    inverse *= keep
-                    top, bottom = higher, lower
+                    up, down = exp(m - top), exp(bottom - m)
                 ax, ay, az = apply(theta, h, sx, sy, sz)
                 gx += up * ax
                 gy += up * ay
                 gz += up * az
-                ax, ay, az = apply(value, h, sx, sy, sz)
                 w = up
                 if flow == 0:
                     w = one / z
+                ax, ay, az = apply(value, h, sx, sy, sz)
                 lx += w * ax
                 ly += w * ay
                 lz += w * az
                 potential += up * z
                 inverse += down / z
             # the sums over heads and tokens become means: 1/(H N) for G and grad G, N/H for 1/G, 1/H for the softmax
-            mean = one / (ti.cast(n, real) * ti.cast(theta.shape[0], real))
-            inverse *= ti.cast(n, real) / ti.cast(theta.shape[0], real)
+            n, count = ti.cast(x.shape[0], real), ti.cast(H, real)
+            mean = one / (n * count)
+            inverse *= n / count
             scale = V(mean)
             if flow == 0:
-                scale = V(one / ti.cast(theta.shape[0], real))
+                scale = V(one / count)
             elif flow == 1:
                 scale = inverse * mean
                 if ti.static(mode == SHIFTED):
@@ -223,6 +250,7 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
             elif ti.static(mode == SHIFTED):
                 scale *= exp(top)
             scale *= sign
+            px, py, pz = load(x, first)
             radial = lx * px + ly * py + lz * pz
             vx, vy, vz = scale * (lx - radial * px), scale * (ly - radial * py), scale * (lz - radial * pz)
             gv = mean * (gx * vx + gy * vy + gz * vz)
@@ -237,35 +265,24 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
                     reference[1, i] = bottom[lane]
 
     @ti.kernel
-    def potential(x: cloud, theta: heads, start: ti.i32, stop: ti.i32, mode: ti.template(), scalars: table, reference: table):
-        n = x.shape[0]
-        ti.loop_config(block_dim=1)
+    def potential(
+        summed: packed, count: ti.i32, start: ti.i32, stop: ti.i32, mode: ti.template(), scalars: table, reference: table
+    ):
+        """U alone, relative to the largest shift."""
+        H = summed.shape[1]
         for block in range((stop - start + lanes - 1) // lanes):
-            first = start + block * lanes
-            px, py, pz = load(x, first)
-            total, top = V(0), V(0)
-            for h in range(theta.shape[0]):
-                qx, qy, qz = query(theta, h, px, py, pz)
-                m = V(0)
+            top, _ = ends(summed, block, H, mode)
+            total = V(0)
+            for h in range(H):
                 if ti.static(mode == SHIFTED):
-                    m = largest(x, qx, qy, qz)
-                z = V(0)
-                for j in range(n):
-                    t = x[j]
-                    z += term(qx * t[0] + qy * t[1] + qz * t[2], m, mode)
-                if ti.static(mode == SHIFTED):
-                    if h == 0:
-                        top = m
-                    higher = ti.max(top, m)
-                    total = total * exp(top - higher) + z * exp(m - higher)
-                    top = higher
+                    total += summed[block, h, 0] * exp(summed[block, h, 1] - top)
                 else:
-                    total += z
-            mean = ti.cast(1, real) / (ti.cast(n, real) * ti.cast(theta.shape[0], real))
+                    total += summed[block, h, 0]
+            mean = ti.cast(1, real) / (ti.cast(count, real) * ti.cast(H, real))
             for lane in ti.static(range(lanes)):
-                i = first + lane
+                i = start + block * lanes + lane
                 if i < stop:
                     scalars[U, i] = mean * total[lane]
                     reference[0, i] = top[lane]
 
-    return SimpleNamespace(evaluate=evaluate, potential=potential)
+    return SimpleNamespace(sums=sums, combine=combine, potential=potential)
