@@ -13,6 +13,7 @@ from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from render.history import History
 from render.timeline import Moment, Timeline
 from scenes.attention import AttentionSystem, Tokens
 from scenes.load import UserError
@@ -21,7 +22,7 @@ from scenes.two_factor import TwoFactorPlane
 from sim.attention.flow import AttentionFlow
 from sim.attention.tokens import cloud, from_file
 from sim.attention.weights import SCHEDULES
-from sim.system import Row, System
+from sim.system import System
 from sim.two_factor.plane import Plane
 
 PURPOSES = ("tokens", "weights")  # order is part of what a seed means: add new ones at the end
@@ -33,8 +34,8 @@ class Experiment:
 
     An attention system has its own clock: system time is film time times `film.speed`, on the grid t_k = k dt whatever
     the frame rate. A plane has no history: it steps once per film frame and its parameters belong to the film time.
-    `measured`: diagnostics are taken on the grid, about once per film frame; `rows` keeps the newest or, with "all", every
-    one since t = 0. `balance`: track the residuals. Raises UserError for a token file that cannot be used.
+    `measured`: diagnostics are taken on the grid, about once per film frame; `history` keeps the newest or, with "all",
+    every one since t = 0. `balance`: track the residuals. Raises UserError for a token file that cannot be used.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Experiment:
         self.own = numbers(scene.system)  # path -> the scene's own value
         self.overrides: dict[str, float] = {}  # set by hand: they stand above the timeline
         self.measured = measured
-        self.rows: list[Row] = []
+        self.history = History()
         self.film_time = 0.0
         self.stateless = isinstance(scene.system, TwoFactorPlane)
         self.system = build_system(scene, fps=fps, size=size or scene.film.size, balance=balance)
@@ -70,11 +71,6 @@ class Experiment:
     def shown_time(self) -> float:
         """System time of the picture: film time x speed. The newest state is at or less than one dt after it."""
         return self.film_time * self.speed
-
-    @property
-    def newest(self) -> Row | None:
-        """The newest row, at or before the newest state; None where nothing is measured."""
-        return self.rows[-1] if self.rows else None
 
     def seek(self, film_time: float) -> None:
         """Step to the first grid state at or past `film_time` (seconds, >= 0); an earlier one is reached by replaying from 0.
@@ -136,20 +132,12 @@ class Experiment:
         keyframed = self.moment.system
         return keyframed[path] if path in keyframed else self.own[path]
 
-    def history(self) -> dict[str, NDArray[np.float64]]:
-        """The rows so far as columns, oldest first; NaN where a quantity has no meaning."""
-        names = list(self.rows[0]) if self.rows else []
-        return {
-            name: np.array([math.nan if row[name] is None else row[name] for row in self.rows], dtype=np.float64)
-            for name in names
-        }
-
     def release(self) -> None:
         self.system.release()
 
     def _restart(self) -> None:
         self.system.reset()
-        self.rows.clear()
+        self.history.clear()
         self._apply(0.0)
         self._measure()
 
@@ -163,8 +151,8 @@ class Experiment:
         if self.measured == "no" or self.system.step_index % self.every:
             return
         if self.measured == "newest":
-            self.rows.clear()
-        self.rows.append(self.system.diagnostics())
+            self.history.clear()
+        self.history.append(self.system.diagnostics())
 
 
 def numbers(spec: Any, prefix: str = "") -> dict[str, float]:

@@ -186,11 +186,13 @@ class Stage:
     def _write(self) -> None:
         """Type and curves over the finished views."""
         first = self.panes[0].experiment
-        numbers = [key_numbers(run.system, run.newest, run.shown_time) for run in (pane.experiment for pane in self.panes)]
+        numbers = [
+            key_numbers(run.system, run.history.newest, run.shown_time) for run in (pane.experiment for pane in self.panes)
+        ]
         self._overlay.draw(self.frame, title=self.scene.title, caption=first.moment.caption, numbers=shared(numbers))
         for pane in self.panes:
             self._overlay.label(self.frame, pane.label, *pane.corner)
-        self._panels.draw(self.frame, first.history())
+        self._panels.draw(self.frame, first.history.columns())
 
 
 def cells(count: int, rect: Rect) -> list[tuple[tuple[int, int], Size]]:

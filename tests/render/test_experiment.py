@@ -106,12 +106,12 @@ def test_rows_lie_on_the_grid_about_once_a_frame():
     experiment = Experiment(attention(dt=0.005), fps=30, measured="all")
     experiment.seek(1.0)
     assert experiment.every == 7  # 1 / (30 * 0.005) = 6.67
-    assert [row["t"] for row in experiment.rows] == [7 * k * 0.005 for k in range(29)]
-    history = experiment.history()
-    assert set(history) == set(ATTENTION_COLUMNS)
-    assert np.array_equal(history["mean_speed"], [row["mean_speed"] for row in experiment.rows])
+    columns = experiment.history.columns()
+    assert columns["t"].tolist() == [7 * k * 0.005 for k in range(29)]
+    assert set(columns) == set(ATTENTION_COLUMNS)
+    assert columns["mean_speed"][-1] == experiment.history.newest["mean_speed"]
     experiment.seek(0.2)
-    assert len(experiment.rows) == 6
+    assert len(experiment.history) == 6
 
 
 def test_the_newest_row_is_the_same_whether_all_are_kept_or_not():
@@ -119,13 +119,13 @@ def test_the_newest_row_is_the_same_whether_all_are_kept_or_not():
     for time in (1.0, 0.5, 0.51, 0.9):
         one.seek(time)
         every.seek(time)
-        assert one.rows == every.rows[-1:]
+        assert len(one.history) == 1 and one.history.newest == every.history.newest
 
 
 def test_nothing_is_measured_unless_asked():
     experiment = Experiment(attention(), fps=30)
     experiment.seek(0.5)
-    assert experiment.rows == [] and experiment.history() == {}
+    assert experiment.history.newest is None and experiment.history.columns() == {}
 
 
 def test_what_is_set_by_hand_stands_above_the_timeline_until_let_go():

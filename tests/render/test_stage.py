@@ -158,7 +158,7 @@ def test_panels_are_drawn_and_change_with_time(stage_of):
     plain, with_panels = stage_of(globe()), stage_of(scene)
     assert not np.array_equal(shown(plain, 0.5), shown(with_panels, 0.5))
     assert np.array_equal(shown(with_panels, 0.5), shown(stage_of(scene), 0.5))
-    assert with_panels.panes[0].experiment.rows[-1]["edi_residual"] is not None
+    assert with_panels.panes[0].experiment.history.newest["edi_residual"] is not None
 
 
 @pytest.mark.parametrize(
