@@ -206,7 +206,7 @@ ALONE: Color = rgb("#77839a")
 def cluster_colors(labels: ArrayLike) -> NDArray[np.uint8]:
     """(N,) integer labels >= 0 -> (N, 3) sRGB bytes; lone tokens get `ALONE`.
 
-    A cluster's colour is that of its smallest member i, number i modulo the colours, not that of its label: it stays the same when
+    A cluster's colour is number i modulo the colours there are, i its smallest member, whatever its label: it stays the same when
     labels are renumbered, while others merge, and for as long as that member stays in it. Large clusters have small smallest
     members, one of the first few tokens each, so they seldom share a colour.
     """
