@@ -2,9 +2,9 @@
 
     run_live(scene, name="never_settles", catalogue=Catalogue(names, load, Path("recordings")))
 
-The picture is the one that `still` and `record` make of the same scene, time and size, byte for byte; panels lie over it. A window of
-another size gets a picture of its own size, so circles stay round and type stays sharp; while its edge is dragged the last picture
-stands in the middle, cut or framed, never stretched.
+The picture is the one that `still` and `record` make of the same scene, time and size, byte for byte; panels lie over it. A
+window of another size gets a picture of its own size, so circles stay round and type stays sharp; while its edge is dragged
+the last picture stands in the middle, cut or framed, never stretched.
 """
 
 import time
@@ -14,7 +14,9 @@ from render.live_input import Input
 from render.live_panels import Panels
 from render.live_session import Catalogue, Session
 from render.live_window import LiveWindow, require_window
+from scenes.load import UserError
 from scenes.spec import Scene
+from sim.system import Diverged
 
 SETTLED = 0.15  # seconds a new window size must last before a picture is made for it
 MEMORY = 0.9  # of the frame rate's moving average
@@ -31,19 +33,21 @@ def run_live(
 ) -> None:
     """Show `scene` in a window until Escape, the close button or Ctrl-C.
 
-    `name` is what the scene is called in `catalogue.names` and in file names; `size` is the window's (default: the film's); `at` is the film
-    time to begin at, seconds; `paused` begins paused. Taichi must run already (sim.runtime.start). Raises UserError, before anything
-    is simulated, when no window can open here.
+    `name` is what the scene is called in `catalogue.names` and in file names; `size` is the window's (default: the film's);
+    `at` is the film time to begin at, seconds; `paused` begins paused. Taichi must run already (sim.runtime.start). Raises
+    UserError, before anything is simulated, when no window can open here.
     """
     require_window()
     size = size or scene.film.size
-    window = LiveWindow(f"phisphere - {name}", size)
+    window = LiveWindow("phisphere", size)
     try:
         session = Session(scene, name, catalogue or Catalogue(), size=size, at=at, paused=paused)
         try:
             _loop(window, session)
         finally:
             session.release()
+    except Diverged as error:  # at t = 0 already: there is no picture to show
+        raise UserError(f"{name}: {error}") from None
     except KeyboardInterrupt:
         pass  # Ctrl-C in the terminal is one way to close the window
     finally:
@@ -61,9 +65,7 @@ def _loop(window: LiveWindow, session: Session) -> None:
         if resized.settled(window.size):
             session.resize(window.size)
         session.advance()
-        done = panels.draw(session.panel_state(pace.rate))
-        session.hold(done.values)
-        session.answer(done.actions)
+        session.hold(panels.draw(session.panel_state(pace.rate)).values)
         window.show(session.frame, reader.band)
         pace.wait(session.player.fps)
 

@@ -1,7 +1,7 @@
 """Keys and mouse of the live window, turned into actions and gestures. Pure: needs no window, so it is tested without one.
 
-GGUI (Taichi 1.7.4) reports letters, arrows, space, Return, Tab, BackSpace, Escape, the modifiers and three mouse buttons, and nothing
-else: no digits, no punctuation, no function keys and no wheel. Hence the letters below for stepping, zooming and help.
+GGUI (Taichi 1.7.4) reports letters, arrows, space, Return, Tab, BackSpace, Escape, the modifiers and three mouse buttons, and
+nothing else: no digits, no punctuation, no function keys and no wheel. Hence the letters below for stepping, zooming and help.
 """
 
 from collections import Counter
@@ -138,7 +138,7 @@ class _Grab:
 class Input:
     """Remembers what is held down, and reads one `Polled` after the other into gestures."""
 
-    def __init__(self, on_panel: Callable[[float, float], bool] = lambda x, y: False) -> None:
+    def __init__(self, on_panel: Callable[[float, float], bool] = lambda _x, _y: False) -> None:
         """`on_panel(x, y)` tells whether a panel covers that pixel: a drag that begins there belongs to the panel."""
         self._on_panel = on_panel
         self._down: Counter[str] = Counter()

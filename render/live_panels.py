@@ -1,17 +1,18 @@
-"""The ImGui panels of the live window: what runs, its sliders, its buttons, the keys, and messages.
+"""The ImGui panels of the live window: what runs, its sliders, the keys, and messages.
 
-ImGui's own font is Latin only and 13 pixels high, so panel texts are ASCII; real mathematical type stands in the picture itself. GGUI does
-not say where a panel was dragged to nor whether the pointer is over one, so panels that were moved go back to their place when they
-are let go: a panel whose name changes is a new one to ImGui. That keeps `covers` true.
+ImGui's own font is Latin only and 13 pixels high, so panel texts are ASCII; real mathematical type stands in the picture
+itself. GGUI does not say where a panel was dragged to nor whether the pointer is over one, so panels that were moved go back to
+their place when they are let go: a panel whose name changes is a new one to ImGui. That keeps `covers` true.
 """
 
 import textwrap
 import unicodedata
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
-from render.live_input import LEGEND, Action
+from render.live_input import LEGEND
 from render.live_window import LiveWindow
 
 LINE, ROW, TITLE, PAD, CHAR = (
@@ -22,9 +23,11 @@ LINE, ROW, TITLE, PAD, CHAR = (
     7,
 )  # ImGui's metrics in its own pixels: text line, widget row, title bar, padding, glyph
 GAP = 10  # between panels, and to the window's border
-CONTROLS_WIDTH = 268
+CONTROLS_WIDTH = 190  # with three sliders it fits the corner beside a globe of 1280x720
+LABEL_WIDTH = 72  # what ImGui leaves beside a slider, padding included
 HELP_WIDTH = 330
 MESSAGE_WIDTH = 560
+TYPE_COLUMN = 0.325  # of the width: where the picture's own column of type ends
 WARNING = (1.0, 0.72, 0.3)
 FAINT = (0.62, 0.66, 0.72)
 
@@ -47,7 +50,7 @@ class PanelState:
 
     status: tuple[str, ...]  # short lines: scene, clock, rate
     sliders: tuple[Slider, ...] = ()
-    paused: bool = False
+    corner: Literal["left", "right"] = "right"  # at the window's foot, where the picture has least to hide
     panels: bool = True
     help: bool = False
     message: str | None = None  # an error: shown even when the panels are hidden
@@ -59,7 +62,6 @@ class PanelResult:
     """What the user did on the panels in this frame."""
 
     values: dict[str, float] = field(default_factory=dict)  # parameter path -> where its slider stands now
-    actions: list[Action] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Rect:
 
 
 class Panels:
-    """Lays the panels out at the window's left edge, draws them, and knows what they cover."""
+    """Lays the panels out along the window's foot, draws them, and knows what they cover."""
 
     def __init__(self, window: LiveWindow) -> None:
         self._window = window
@@ -91,7 +93,7 @@ class Panels:
         return any(rect.holds(x / scale, y / scale) for rect in self._rects)
 
     def let_go(self) -> None:
-        """A mouse button that went down on a panel is up again: if it moved no slider it may have moved the panel, so put it back."""
+        """A mouse button that went down on a panel is up again: if it moved no slider it may have moved the panel."""
         if not self._touched:
             self._generation += 1
         self._touched = False
@@ -101,42 +103,38 @@ class Panels:
         self._rects = []
         result = PanelResult()
         if state.panels:
-            below = self._controls(state, result)
+            self._controls(state, result)
             if state.help:
-                self._keys(below)
+                self._keys(state)
         if state.message or state.note:
             self._message(state)
-        self._touched = self._touched or bool(result.values or result.actions)
+        self._touched = self._touched or bool(result.values)
         return result
 
-    def _controls(self, state: PanelState, result: PanelResult) -> float:
-        status = [line for text in state.status for line in wrapped(text, CONTROLS_WIDTH)]
-        height = TITLE + 2 * PAD + LINE * (len(status) + 2) + ROW * (len(state.sliders) + 1)
-        self._begin("phisphere", Rect(GAP, GAP, CONTROLS_WIDTH, height))
+    def _controls(self, state: PanelState, result: PanelResult) -> None:
+        status = [shortened(text, CONTROLS_WIDTH) for text in state.status]
+        height = TITLE + 2 * PAD + LINE * (len(status) + 1) + ROW * len(state.sliders)
+        width, below = self._room
+        left = GAP if state.corner == "left" else width - CONTROLS_WIDTH - GAP
+        self._begin("phisphere", Rect(left, below - height - GAP, CONTROLS_WIDTH, height))
         gui = self._window.gui
         for line in status:
             gui.text(line)
         for slider in state.sliders:
             shown = float(np.float32(slider.value))  # what ImGui can hold: anything else it returns is the user's doing
-            value = gui.slider_float(slider.label, shown, slider.low, slider.high)
+            value = gui.slider_float(shortened(slider.label, LABEL_WIDTH), shown, slider.low, slider.high)
             if value != shown:
                 result.values[slider.path] = float(value)
-        held = [slider.label for slider in state.sliders if slider.held]
-        gui.text(
-            shortened(
-                f"held: {', '.join(held)} (t: let go)" if held else "a moved slider overrides the timeline", CONTROLS_WIDTH
-            ),
-            FAINT,
-        )
-        if gui.button("go on" if state.paused else "pause"):
-            result.actions.append(Action.PAUSE)
-        gui.text("k: keys   h: hide panels", FAINT)
+        held = ", ".join(slider.label for slider in state.sliders if slider.held)
+        gui.text(shortened(f"t frees {held}" if held else "k: keys  h: hide", CONTROLS_WIDTH), FAINT)
         gui.end()
-        return GAP + height + GAP
 
-    def _keys(self, top: float) -> None:
+    def _keys(self, state: PanelState) -> None:
         height = TITLE + 2 * PAD + LINE * len(LEGEND)
-        self._begin("keys", Rect(GAP, top, HELP_WIDTH, height))
+        _, below = self._room
+        if state.corner == "left":  # above the controls
+            below = self._rects[-1].y
+        self._begin("keys", Rect(GAP, below - height - GAP, HELP_WIDTH, height))
         for keys, what in LEGEND:
             self._window.gui.text(f"{keys:<13} {what}")
         self._window.gui.end()
@@ -145,12 +143,18 @@ class Panels:
         lines = [(line, WARNING) for line in wrapped(state.message or "", MESSAGE_WIDTH)]
         lines += [(line, FAINT) for line in wrapped(state.note or "", MESSAGE_WIDTH)]
         height = TITLE + 2 * PAD + LINE * len(lines)
-        width, _ = (side / self._window.scale for side in self._window.size)
-        left = max((width - MESSAGE_WIDTH) / 2, GAP)
+        width, _ = self._room
+        left = max((width - MESSAGE_WIDTH) / 2, min(TYPE_COLUMN * width, width - MESSAGE_WIDTH - GAP), GAP)
         self._begin("message", Rect(left, GAP, MESSAGE_WIDTH, height))
         for line, color in lines:
             self._window.gui.text(line, color)
         self._window.gui.end()
+
+    @property
+    def _room(self) -> tuple[float, float]:
+        """The window's width and height in ImGui's pixels."""
+        width, height = self._window.size
+        return width / self._window.scale, height / self._window.scale
 
     def _begin(self, name: str, rect: Rect) -> None:
         self._rects.append(rect)

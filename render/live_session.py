@@ -1,7 +1,8 @@
 """What the live window shows and how it answers: one scene on a stage, its clock, what the user holds, and messages.
 
-Knows nothing of GGUI, so everything but the window itself is tested without one. A parameter that the user moves is *held*: it stands
-above the timeline until it is let go. The camera's angles are held parameters like any other; a plane's window is moved itself.
+Knows nothing of GGUI, so everything but the window itself is tested without one. A parameter that the user moves is *held*: it
+stands above the timeline until it is let go. The camera's angles are held parameters like any other; a plane's window is moved
+itself.
 """
 
 import time
@@ -25,6 +26,7 @@ from sim.system import Diverged
 NOTE_SECONDS = 5.0
 MIN_SIDE, MAX_SIDE = 64, 8192  # pictures are made anew for a window's size within these, as in scenes.views.Film
 CAMERA = VIEW + "camera."
+REPORTED = (UserError, Diverged, OSError, ValueError)  # become a message in the window
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Session:
     def __init__(
         self, scene: Scene, name: str, catalogue: Catalogue, *, size: tuple[int, int], at: float = 0.0, paused: bool = False
     ) -> None:
-        """`at`: film time to begin at, seconds, rounded to a frame. Raises UserError when the scene cannot be built."""
+        """`at`: film time to begin at, seconds, rounded to a frame. Raises UserError or Diverged when the scene cannot begin."""
         self.name = name
         self.catalogue = catalogue
         self.panels = True
@@ -50,7 +52,7 @@ class Session:
         self.closing = False
         self.message: str | None = None
         self.frame = Frame(*size)
-        self._failed = False
+        self._begun = self._failed = self._stale = False
         self._note, self._note_until = "", 0.0
         self._perform(Stage(scene, size))
         self.player.paused = paused
@@ -76,21 +78,25 @@ class Session:
         for gesture in gestures:
             try:
                 self._answer(gesture)
-            except (UserError, OSError, ValueError) as error:
+            except REPORTED as error:
                 self._say(str(error))
 
     def hold(self, values: dict[str, float]) -> None:
         """Sliders were moved: these parameters stand above the timeline from now on."""
-        if values:
+        if not values:
+            return
+        try:
             self.stage.set_parameters(values)
-            self._stale = True
+        except REPORTED as error:
+            self._say(str(error))
+        self._stale = True
 
     def resize(self, size: tuple[int, int]) -> None:
         """Make pictures of this size from now on, the run untouched; sizes that no picture can have are ignored."""
         if size == self.stage.size or min(size) < MIN_SIDE or max(size) > MAX_SIDE:
             return
         old, new = self.stage, Stage(self.scene, size, fps=self.stage.fps)
-        for here, there in zip(new.panes, old.panes, strict=True):  # the runs move over; the fresh ones are dropped with the old views
+        for here, there in zip(new.panes, old.panes, strict=True):  # the runs move over; the fresh ones go with the old views
             here.experiment, there.experiment = there.experiment, here.experiment
         new.set_parameters({path: value for path, value in old.held.items() if path.startswith(VIEW)})
         old.release()
@@ -99,13 +105,14 @@ class Session:
     def panel_state(self, rate: float) -> PanelState:
         """What the panels say now; `rate`: frames per second really shown."""
         names = list(self.catalogue.names)
-        place = f" ({names.index(self.name) + 1} of {len(names)})" if self.name in names else ""
-        clock = f"film {self.player.film_time:7.2f} s{'   paused' if self.player.paused else ''}"
+        place = f" {names.index(self.name) + 1}/{len(names)}" if self.name in names else ""
+        pace = "paused" if self.player.paused else f"{rate:.0f} frames/s"
         note = self._note if time.monotonic() < self._note_until else None
+        plane = self.scene.view.kind == "plane"  # it fills all but the column of type; a globe leaves the corners free
         return PanelState(
-            status=(self.name + place, clock, f"{rate:.0f} of {self.player.fps:g} frames/s"),
+            status=(self.name + place, f"{self.player.film_time:.2f} s   {pace}"),
             sliders=tuple(self._sliders()),
-            paused=self.player.paused,
+            corner="left" if plane and len(self.stage.panes) == 1 else "right",
             panels=self.panels,
             help=self.help,
             message=self.message,
@@ -119,12 +126,12 @@ class Session:
     def _perform(self, stage: Stage) -> None:
         """Put another scene on; its clock starts at 0."""
         self.player = Player(stage, stage.fps)
+        self.view = ViewControl(stage)
         self._use(stage)
         self._begun = self._failed = False
 
     def _use(self, stage: Stage) -> None:
-        self.stage = self.player.stage = stage
-        self.view = ViewControl(stage)
+        self.stage = self.player.stage = self.view.stage = stage
         self._stale = True
 
     def _paint(self) -> None:
@@ -192,6 +199,7 @@ class Session:
 
     def _restart(self) -> None:
         self.player.restart()
+        self.view.keep()
         if self._failed:
             self.player.paused = False
         self.message = None
@@ -206,7 +214,7 @@ class Session:
         paused = self.player.paused and not self._failed
         try:
             stage = Stage(load(name), self.stage.size)
-        except UserError as error:
+        except REPORTED as error:
             self.name = name  # so that the next press goes past it
             raise UserError(f"{name}: {error}") from None
         self.stage.release()

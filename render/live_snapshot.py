@@ -11,17 +11,17 @@ def snapshot(stage: Stage) -> Scene:
     they no longer say what is seen. The film starts at 0; the state of the tokens is not part of a scene.
     """
     scene = stage.scene
-    data = scene.model_dump(mode="json", exclude_unset=True)
+    data = scene.model_dump(mode="json")
     for path, value in stage.held.items():
         part, inner = ("view", path.removeprefix(VIEW)) if path.startswith(VIEW) else ("system", path)
         _put(data[part], inner, value)
-        for pane in data.get("panes", []):
+        for pane in data["panes"]:
             if _has(pane.get(part, {}), inner):
                 _put(pane[part], inner, value)
     if scene.system.kind == "two_factor_plane":
         system = stage.panes[0].system
         data["system"]["window"] = {"center": [float(c) for c in system.center], "width": float(system.width)}
-    data["timeline"] = [kept for frame in data.get("timeline", []) if (kept := _without_held(frame, stage))]
+    data["timeline"] = [kept for keyframe in data["timeline"] if (kept := _without_held(keyframe, stage))]
     return Scene.model_validate(data)
 
 
@@ -33,14 +33,15 @@ def _without_held(keyframe: dict[str, Any], stage: Stage) -> dict[str, Any]:
             part, path = resolve_target(stage.scene, name)
             if (VIEW + path if part == "view" else path) in stage.held:
                 continue
-        kept[name] = value
+        if value is not None:
+            kept[name] = value
     return kept if set(kept) - {"at", "ease"} else {}
 
 
 def _put(data: dict[str, Any], path: str, value: float) -> None:
     *outer, last = path.split(".")
     for name in outer:
-        data = data.setdefault(name, {})
+        data = data[name]
     data[last] = value
 
 

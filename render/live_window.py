@@ -1,7 +1,7 @@
 """The GGUI window itself: whether one can open here, showing a frame byte for byte, and what the user did.
 
-Seen with Taichi 1.7.4: without a display GLFW ends the process, on a screen of 8-bit colour it crashes, without Vulkan the window raises;
-ImGui keeps its `imgui.ini` in the current directory. So all of that is looked after here, before and around the calls that do it.
+Seen with Taichi 1.7.4: without a display GLFW ends the process, on a screen of 8-bit colour it crashes, without Vulkan the window
+raises; ImGui keeps its `imgui.ini` in the current directory. All of that is looked after here, before and around those calls.
 """
 
 import contextlib
@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import taichi as ti
@@ -108,7 +107,7 @@ class LiveWindow:
         image = self._staging(frame)
         if band is not None:
             _outline(image, band)
-        # `Canvas.set_image` would convert the frame on one thread for 28 ms; this is its last line, on words that are right already.
+        # `Canvas.set_image` would first convert the frame, for 28 ms; this is its last line, on words that are right already.
         self._canvas.canvas.set_image(get_field_info(image))
         with self._own_directory():
             self._window.show()
@@ -121,7 +120,7 @@ class LiveWindow:
             self._private.cleanup()
 
     def _staging(self, frame: Frame) -> NDArray[np.uint32]:
-        """GGUI's layout, [x, y up], of exactly the window's size: a frame of another size is centred, cut or framed, never stretched."""
+        """The frame in GGUI's layout, [x, y up], and of the window's size: centred, cut or framed, never stretched."""
         width, height = self.size
         if self._image.shape != (width, height):
             self._image = np.full((width, height), BACKGROUND, np.uint32)

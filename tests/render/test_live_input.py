@@ -141,7 +141,7 @@ def test_a_zoom_drag_depends_on_the_way_alone_and_up_is_in(modifier: str | None,
 
 
 def test_a_drag_that_begins_on_a_panel_belongs_to_the_panel_wherever_it_goes() -> None:
-    reader = Input(on_panel=lambda x, y: x < 200)
+    reader = Input(on_panel=lambda x, _y: x < 200)
     reader.read(press("LMB", at=(150, 50)))
     assert reader.read(move(600, 300)) == []
     assert not reader.panel_let_go
@@ -152,7 +152,7 @@ def test_a_drag_that_begins_on_a_panel_belongs_to_the_panel_wherever_it_goes() -
 
 
 def test_while_a_number_is_typed_into_a_slider_keys_do_nothing_else() -> None:
-    reader = Input(on_panel=lambda x, y: x < 200)
+    reader = Input(on_panel=lambda x, _y: x < 200)
     reader.read(press("Control"))
     reader.read(press("LMB", at=(50, 50)))
     reader.read(release("LMB", "Control", at=(50, 50)))

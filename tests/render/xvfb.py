@@ -1,7 +1,7 @@
 """A virtual X screen over software Vulkan, for tests that open the real window, press real keys and photograph the screen.
 
-Needs Xvfb, xdotool and Mesa's software Vulkan driver (Debian: xvfb xdotool libvulkan1 mesa-vulkan-drivers). Where one is missing the
-tests are skipped with that reason; PHISPHERE_REQUIRE_WINDOW=1 turns the absence into a failure.
+Needs Xvfb, xdotool and Mesa's software Vulkan driver (Debian: xvfb xdotool libvulkan1 mesa-vulkan-drivers). Where one is
+missing the tests are skipped with that reason; PHISPHERE_REQUIRE_WINDOW=1 turns the absence into a failure.
 """
 
 import contextlib
@@ -50,9 +50,9 @@ class VirtualScreen:
     def __init__(self, directory: Path) -> None:
         read, write = os.pipe()
         width, height = SCREEN
+        where = ["-displayfd", str(write), "-screen", "0", f"{width}x{height}x24", "-fbdir", str(directory)]
         self._server = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{width}x{height}x24", "-fbdir", str(directory)]
-            + ["-nocursor", "-nolisten", "tcp", "-noreset"],
+            ["Xvfb", *where, "-nocursor", "-nolisten", "tcp", "-noreset"],
             pass_fds=(write,),
             stderr=subprocess.DEVNULL,
         )
@@ -75,7 +75,7 @@ class VirtualScreen:
         return subprocess.run(command, env=self.environment(), capture_output=True, text=True, check=False, timeout=10).stdout
 
     def photograph(self) -> Picture:
-        """The whole screen, from the XWD file that Xvfb keeps its framebuffer in (X11/XWDFile.h: 25 big-endian words, then a name)."""
+        """The whole screen, from the XWD file that Xvfb keeps its framebuffer in (X11/XWDFile.h: 25 big-endian words first)."""
         raw = self._framebuffer.read_bytes()
         header = struct.unpack(">25I", raw[:100])
         size, width, height, little, stride, colors = header[0], header[4], header[5], header[7] == 0, header[12], header[19]
