@@ -78,7 +78,7 @@ class GlobeFit:
     def project(self, points: ArrayLike, basis: ArrayLike) -> NDArray[np.float64]:
         """(N, 3) world points -> (N, 3) float64: pixel x, pixel y, and depth towards the eye in sphere radii."""
         seen = np.asarray(points, np.float64) @ np.asarray(basis, np.float64).T
-        return seen * [self.radius, -self.radius, 1] + [self.x, self.y, 0]
+        return np.asarray(seen * [self.radius, -self.radius, 1] + [self.x, self.y, 0])
 
 
 @dataclass(frozen=True)

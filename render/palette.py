@@ -134,7 +134,8 @@ def oklab_to_linear(lab: ArrayLike) -> NDArray[np.float64]:
 
 def linear_to_oklab(linear: ArrayLike) -> NDArray[np.float64]:
     """(..., 3) linear sRGB -> OKLab, the inverse of `oklab_to_linear`."""
-    return np.cbrt(np.asarray(linear, np.float64) @ np.linalg.inv(_RGB_FROM_LMS).T) @ np.linalg.inv(_LMS_FROM_LAB).T
+    lms = np.cbrt(np.asarray(linear, np.float64) @ np.linalg.inv(_RGB_FROM_LMS).T)
+    return np.asarray(lms @ np.linalg.inv(_LMS_FROM_LAB).T)
 
 
 def most_chroma(lightness: ArrayLike, hue: ArrayLike) -> NDArray[np.float64]:
