@@ -48,27 +48,27 @@ def inside_ellipse(a: Array, b: Array, mu: float) -> Array:
 
 
 def ellipse_distance(a: Array, b: Array, mu: float) -> np.ndarray:
-    """Signed euclidean distance to the ellipse, negative inside, to about 1e-15 of its size.
+    """Signed euclidean distance to the ellipse, negative inside, to a few roundings of its size.
 
-    The nearest point is (p^2 u/(t + p^2), q^2 v/(t + q^2)) with the one root t > -q^2 of
-    (p u/(t + p^2))^2 + (q v/(t + q^2))^2 = 1, q <= p the semi-axes (D. Eberly, Distance from a point to an ellipse);
-    the left side falls with t, so bisection between sure bounds always ends.
+    With semi-axes q <= p, the nearest point to (u, v) is (p^2 u/(t + p^2 - q^2), q^2 v/t), t >= 0 the root of
+    (p u/(t + p^2 - q^2))^2 + (q v/t)^2 = 1 (D. Eberly, Distance from a point to an ellipse); the left side falls with t,
+    so bisection between sure bounds always ends.
     """
     along, across = ellipse_axes(mu)
     u, v = np.abs(np.asarray(a) + b) / math.sqrt(2), np.abs(np.asarray(a) - b) / math.sqrt(2)
     if mu < 0:
         along, across, u, v = across, along, v, u
-    p2, q2 = along**2, across**2
-    low, high = -q2 + across * v, -q2 + np.hypot(along * u, across * v)
-    for _ in range(110):
-        t = (low + high) / 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            above = (along * u / (t + p2)) ** 2 + np.where(v > 0, across * v / (t + q2), 0.0) ** 2 > 1
-        low, high = np.where(above, t, low), np.where(above, high, t)
+    gap = 4 * abs(mu)  # p^2 - q^2
+    low, high = across * v, np.hypot(along * u, across * v)
     with np.errstate(divide="ignore", invalid="ignore"):
-        near_u = np.where(t + p2 > 0, p2 * u / (t + p2), 0.0)  # 0 only at the centre of a circle
-        on_curve = across * np.sqrt(np.maximum(0.0, 1 - np.minimum(near_u / along, 1.0) ** 2))
-        near_v = np.where((v > 0) & (t + q2 > 1e-12 * q2), q2 * v / (t + q2), on_curve)
+        for _ in range(110):
+            t = (low + high) / 2
+            # 0/0 counts as 0: on an axis, and at the centre of a circle
+            above = np.nan_to_num(along * u / (t + gap)) ** 2 + np.nan_to_num(across * v / t) ** 2 > 1
+            low, high = np.where(above, t, low), np.where(above, high, t)
+        near_u = np.minimum(np.nan_to_num(along**2 * u / (high + gap)), along)
+        on_axis = across * np.sqrt(1 - (near_u / along) ** 2)  # v = 0: either side is as near
+        near_v = np.where(v > 0, across**2 * v / high, on_axis)
     distance = np.hypot(near_u - u, near_v - v)
     return np.where(inside_ellipse(np.asarray(a), np.asarray(b), mu), -distance, distance)
 

@@ -118,7 +118,7 @@ def superstable(period: int, guess: float, sign: int = 1) -> float:
     """mu near `guess` at which f^period(x_c) = sign x_c for the critical point x_c, to rounding, by Newton's method.
 
     sign = 1: that period in x and e. sign = -1: that period in e, twice it in x (the orbit takes both signs).
-    Raises ArithmeticError where Newton does not settle.
+    Raises ArithmeticError where Newton's method does not settle within 0.05 of the guess.
     """
     mu = guess
     for _ in range(60):
@@ -128,9 +128,11 @@ def superstable(period: int, guess: float, sign: int = 1) -> float:
             x, dx = balanced_step(x, mu), balanced_multiplier(x, mu) * dx + x
         change = (x - sign * start) / (dx - sign * d_start)
         mu -= change
+        if abs(mu - guess) > 0.05:
+            break
         if abs(change) < 4e-16 * period:
             return mu
-    raise ArithmeticError(f"no superstable orbit of period {period} found from mu = {guess!r}")
+    raise ArithmeticError(f"no superstable orbit of period {period} found near mu = {guess!r}")
 
 
 def window3() -> float:

@@ -150,8 +150,9 @@ def kernels(precision: str, lanes: int) -> Kernels:
     ):  # fmt: skip
         """SETTLE_STEPS more steps: what stays the same along them? -> code = phase + 1 + 3 (branch + 1) + 9 period2.
 
-        phase: sign of e at even times, branch: sign of s (e and b change sign with mu), 0 where it changes; period2: 1
-        where two steps move the orbit by less than |e|/RETURN, so that passing the zero-error curve does not count.
+        phase: sign of e at even times if it is the other one at odd times, branch: sign of s (e and b change sign with mu),
+        0 where they do not last; period2: 1 where there is a phase and two steps move the orbit by less than |e|/RETURN, so
+        that neither the origin nor passing by the zero-error curve counts.
         """
         for group in range(groups[0], groups[1]):
             row, column0 = group // across, (group % across) * lanes
@@ -180,7 +181,7 @@ def kernels(precision: str, lanes: int) -> Kernels:
             branch = ti.select(s_low > 0, 1, m(0)) - ti.select(s_high < 0, 1, m(0))
             e = ti_error(a, b, mu)
             back = RETURN * RETURN * ti_sharpness(a - old_a, b - old_b) < e * e
-            period2 = ti.select(back, 1, m(0))
+            period2 = ti.select(back, phase * phase, m(0))
             found = ti.select(live, (phase + 1) + 3 * (branch + 1) + 9 * period2, 4)
             for lane in ti.static(range(lanes)):
                 code[row, column0 + lane] = found[lane]

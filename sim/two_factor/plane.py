@@ -25,7 +25,7 @@ from sim import runtime
 from sim.system import Row
 from sim.two_factor import channels, theory
 from sim.two_factor.channels import BOUNDED, ESCAPED, LANDED, PERIOD2, UNDECIDED
-from sim.two_factor.sweep import ESCAPE_RADIUS, LANDING_TOLERANCE, Job, Sweep
+from sim.two_factor.sweep import ESCAPE_RADIUS, LANDING_TOLERANCE, Ends, Job, Sweep
 from sim.two_factor.window import Window
 
 __all__ = ["BOUNDED", "CHANNELS", "ESCAPED", "LABELS", "LANDED", "PERIOD2", "UNDECIDED", "Plane"]
@@ -41,7 +41,7 @@ LABELS = {
 
 CHANNELS = ("escape", "landing", "sharpness", "branch", "phase", "lyapunov")
 BOUNDED_DISC2 = 8.0  # the ellipse of every |mu| < 2 lies within a^2 + b^2 <= 4 + 2 |mu|
-LYAPUNOV_STEPS = 20  # the default horizon of the local exponent: longer ones have structure finer than a pixel
+LYAPUNOV_STEPS = 16  # the default horizon of the local exponent: longer ones have structure finer than a pixel
 MAX_MU = 1e6  # beyond it the Cantor set of bounded orbits on the balanced line nears the escape radius
 COUNTS = ("iterations", "lyapunov_steps")
 
@@ -210,7 +210,7 @@ class Plane:
         """(H, W) i32 of `LABELS`. Valid until the next change of a parameter."""
         out = self._grid("outcome", ti.i32)
         if "outcome" not in self._fresh:
-            ends, size = self._sweep.ends(self._job), abs(self.mu)
+            ends, size = self.sweep_ends(), abs(self.mu)
             cycles = 1 < size < theory.MU_PERIOD2
             code = self._sweep.settled(self._job) if cycles else ends.steps  # unread without cycles
             disc2 = BOUNDED_DISC2 if theory.MU_PERIOD2 <= size < theory.MU_BOUNDED else -1.0
@@ -226,10 +226,10 @@ class Plane:
         landing     steps until |e| < LANDING_TOLERANCE on the attracting curve, smooth; NaN where not landed
         sharpness   a^2 + b^2 of the last state; NaN where escaped
         branch      +1 or -1: sign of a + sgn(mu) b where it has stopped changing, else 0 (escaped and undecided too)
-        phase       +1 or -1: sign of e (of -e for mu < 0) at even times where it has stopped changing, else 0; so 0 for
-                    |mu| <= 1, and in chaos once its bands have merged
-        lyapunov    mean of log|J v| over `lyapunov_steps` steps from the grid point, v along the balanced line at first;
-                    NaN where escaped
+        phase       +1 or -1: sign of e (of -e for mu < 0) at even times where it lasts and is the other one at odd times,
+                    else 0: so 0 for |mu| <= 1, and in chaos once its bands have merged
+        lyapunov    mean of log|J v|/|v| over `lyapunov_steps` steps from the grid point, v along the balanced line at first;
+                    for many steps the larger of the exponents along and across, in chaos that along; NaN where escaped
         """
         if name not in CHANNELS:
             raise ValueError(f"no channel {name!r}; there are {', '.join(CHANNELS)}")
@@ -240,6 +240,10 @@ class Plane:
             self._fresh.add(name)
         return out
 
+    def sweep_ends(self) -> Ends:
+        """The states where orbits stopped, on the device (see `sweep.Ends`): for whoever goes on from them."""
+        return self._sweep.ends(self._job)
+
     def misclassified(self, bounded: np.ndarray) -> int:
         """Points of the (H, W) mask further than one pixel from the exact ellipse, on its wrong side. |mu| < 2."""
         x, y = self.points()
@@ -248,7 +252,7 @@ class Plane:
         return int(np.count_nonzero(np.abs(theory.ellipse_distance(a[wrong], b[wrong], self.mu)) > self.pixel))
 
     def _fill(self, name: str, out: Any) -> None:
-        label, ends, passes = self.outcome(), self._sweep.ends(self._job), self._passes
+        label, ends, passes = self.outcome(), self.sweep_ends(), self._passes
         match name:
             case "escape":
                 passes.escape(ends.a, ends.b, ends.steps, label, self.mu, ESCAPE_RADIUS**2, out)
