@@ -21,7 +21,9 @@ class Tokens(Spec):
     """The initial cloud x_1..x_N on S^2."""
 
     count: Annotated[Count, Field(le=MAX_TOKENS)] = 1024
+    """Number of tokens N."""
     start: Literal["uniform", "octahedron", "cap", "ring", "file"] = "uniform"
+    """uniform on the sphere; octahedron: the six vertices in turn, as in the paper; cap about `axis`; ring; file."""
     noise: NonNegative = 0.05
     """Standard deviation of the normal noise added before normalising (octahedron, ring)."""
     angle: Annotated[Positive, Field(le=180)] = 30.0
@@ -44,6 +46,7 @@ class Weights(Spec):
     """What every schedule theta_h(t) has: an overall factor beta, the inverse temperature."""
 
     beta: Annotated[Real, Live(0, 10, r"$\beta$")] = 1.0
+    """Factor on every theta_h: the inverse temperature."""
 
 
 class StaticWeights(Weights):
@@ -51,6 +54,7 @@ class StaticWeights(Weights):
 
     kind: Literal["static"]
     theta: Theta0 = 1.0
+    """theta_h: a number c for c I, three numbers for a diagonal, three rows, or random."""
 
 
 class OUWeights(Weights):
@@ -58,9 +62,13 @@ class OUWeights(Weights):
 
     kind: Literal["ou"]
     M: Matrix = 1.0
+    """The mean that the weights fluctuate about."""
     theta0: Theta0 = "random"
+    """theta_h at t = 0."""
     kappa: Annotated[Positive, Live(0.05, 5, r"$\kappa$", "1/time")] = 1.0
+    """Rate of return to M, per unit of time."""
     sigma: Annotated[NonNegative, Live(0, 4, r"$\sigma$", "1/sqrt(time)")] = 1.4142135623730951
+    """Strength of the noise, per square root of time."""
 
 
 class OscillatingWeights(Weights):
@@ -68,9 +76,13 @@ class OscillatingWeights(Weights):
 
     kind: Literal["oscillating"]
     M: Matrix = 0.0
+    """The mean that the weights fluctuate about."""
     A: Matrix = 1.0
+    """Amplitude of the oscillation."""
     omega: Annotated[PerHead, Live(0, 10, r"$\omega$", "rad/time")] = 1.0
+    """Angular rate, radians per unit of time: one for all heads, or a list."""
     phases: Phases = "spread"
+    """phi_h in radians: one number, a list, spread = 2 pi h/H, or random."""
 
 
 class RotatingWeights(Weights):
@@ -78,9 +90,12 @@ class RotatingWeights(Weights):
 
     kind: Literal["rotating"]
     eigenvalues: Triple = (2.0, 0.5, 1.0)
+    """Diagonal of D."""
     axis: Literal["x", "y", "z"] | Triple = "z"
     omega: Annotated[PerHead, Live(0, 10, r"$\omega$", "rad/time")] = 1.0
+    """Angular rate, radians per unit of time: one for all heads, or a list."""
     phases: Phases = "spread"
+    """phi_h in radians: one number, a list, spread = 2 pi h/H, or random."""
 
 
 class PaperOscillatingWeights(Weights):
@@ -88,7 +103,9 @@ class PaperOscillatingWeights(Weights):
 
     kind: Literal["paper_oscillating"]
     theta0: Theta0 = "random"
+    """theta_h at t = 0."""
     phase: Literal["in_phase", "shifted", "detuned"] = "in_phase"
+    """How the heads are phased: all alike, shifted over the period, or shifted with the fast entries detuned."""
 
 
 AnyWeights = Annotated[
@@ -101,15 +118,22 @@ class AttentionSystem(Spec):
 
     kind: Literal["attention"]
     tokens: Tokens = Tokens()
+    """The initial cloud."""
     heads: Annotated[Count, Field(le=MAX_HEADS)] = 1
+    """Number of heads H."""
     weights: AnyWeights = StaticWeights(kind="static")
+    """The schedule theta_h(t); `kind` picks the law."""
     flow: Literal["softmax", "gradient_flow", "unnormalised"] = "softmax"
+    """softmax: standard attention; gradient_flow: the curve of maximal slope of E; unnormalised: no softmax."""
     sign: Annotated[Literal[-1, 1], Field(description="1 ascends E (tokens attract for positive theta), -1 descends it")] = -1
     integrator: Literal["euler", "heun", "rk4"] = "rk4"
+    """Explicit Runge-Kutta method, of order 1, 2 or 4."""
     dt: Annotated[Positive, Field(le=10)] = 0.02
+    """Time step of the grid t_k = k dt."""
     cluster_cosine: Annotated[Real, Field(gt=-1, lt=1)] = 0.99
     """Two tokens are linked when their cosine reaches this; `clusters` counts the single-linkage components."""
     precision: Literal["auto", "f32", "f64"] = "auto"
+    """auto is f32."""
 
     @model_validator(mode="after")
     def _one_number_per_head(self) -> "AttentionSystem":

@@ -20,7 +20,8 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.where}:{self.line}" if self.line else self.where
-        return f"{place}: {self.key}: {self.reason}" if self.key else f"{place}: {self.reason}"
+        text = f"{place}: {self.key}: {self.reason}" if self.key else f"{place}: {self.reason}"
+        return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)  # one line, whatever it quotes
 
 
 class SceneError(UserError):

@@ -13,10 +13,13 @@ class Camera(Spec):
     """An orbit camera that looks at the centre of the sphere. Angles in degrees."""
 
     azimuth: Annotated[Real, Live(-360, 360, "azimuth", "degrees")] = 30.0
+    """Longitude of the camera, degrees."""
     elevation: Annotated[Real, Field(ge=-90, le=90), Live(-90, 90, "elevation", "degrees")] = 20.0
+    """Latitude of the camera, degrees."""
     zoom: Annotated[Positive, Field(ge=0.1, le=100), Live(0.3, 5, "zoom")] = 1.0
     """1 fits the sphere into the picture's height with a margin."""
     spin: Annotated[Real, Live(-60, 60, "spin", "degrees per second of film")] = 0.0
+    """Turning of the camera, degrees of azimuth per second of film."""
 
 
 class GlobeView(Spec):
@@ -24,13 +27,17 @@ class GlobeView(Spec):
 
     kind: Literal["globe"]
     color: Literal["start", "speed", "cluster"] = "start"
+    """What the colour of a token shows: where it started, how fast it is, or its cluster."""
     camera: Camera = Camera()
+    """Where the globe is looked at from."""
     token_radius: Annotated[Positive, Field(le=0.2)] | Literal["auto"] = "auto"
     """Radius of a token's ball in units of the sphere's; auto shrinks with the number of tokens."""
     speed_max: Annotated[Positive, Field(le=1e9)] | Literal["auto"] = "auto"
     """Speed at the upper end of `color: speed`; auto is a round number at or above nearly all speeds of the moment."""
     globe: Flag = True
+    """Draw the translucent globe."""
     graticule: Flag = True
+    """Draw its meridians and parallels."""
 
 
 class PlaneView(Spec):
@@ -40,8 +47,11 @@ class PlaneView(Spec):
     color: Literal["auto", "escape", "outcome", "landing", "sharpness", "branch", "phase", "lyapunov"] = "auto"
     """auto: the colouring that answers the right question in the phase that mu is in."""
     curves: list[Literal["ellipse", "zero_error", "balanced", "antibalanced"]] = ["ellipse", "zero_error"]
+    """Exact curves over the picture."""
     axes: Flag = True
+    """Draw axes with ticks and labels."""
     colorbar: Flag = True
+    """Say beside the picture what its colours mean."""
     supersample: Annotated[Count, Field(le=4)] = 2
     """Samples per pixel along each axis."""
 
@@ -53,8 +63,11 @@ class Film(Spec):
     """Size, rate, length, and how fast system time runs."""
 
     size: tuple[Annotated[Count, Field(ge=64, le=MAX_SIDE)], Annotated[Count, Field(ge=64, le=MAX_SIDE)]] = (1280, 720)
+    """Width and height in pixels."""
     fps: Annotated[Positive, Field(le=240)] = 30
+    """Frames per second."""
     seconds: Annotated[Positive, Field(le=86_400)] = 20
+    """Length in seconds."""
     speed: Annotated[NonNegative, Field(le=1e6)] = 1.0
     """System time per second of film."""
 
@@ -70,8 +83,11 @@ class Keyframe(Spec):
     model_config = ConfigDict(extra="allow")
 
     at: NonNegative
+    """Seconds of film."""
     ease: Literal["linear", "smooth", "hold"] = "linear"
+    """How the values move on the way to this keyframe."""
     caption: str | None = None
+    """Replaces the caption from `at` on."""
 
     @property
     def targets(self) -> dict[str, Any]:
@@ -83,5 +99,8 @@ class Pane(Spec):
     """One of several systems on one clock: overrides of `system` and `view`, and a label."""
 
     label: str = ""
+    """Drawn in the corner of the pane."""
     system: dict[str, Any] = {}
+    """Keys of `system` that differ in this pane."""
     view: dict[str, Any] = {}
+    """Keys of `view` that differ in this pane."""
