@@ -10,10 +10,12 @@ the last picture stands in the middle, cut or framed, never stretched.
 import time
 from dataclasses import dataclass
 
+from render.frame import Frame
 from render.live_input import Input
-from render.live_panels import Panels
+from render.live_panels import Panels, PanelState
 from render.live_session import Catalogue, Session
 from render.live_window import LiveWindow, require_window
+from render.palette import BACKGROUND
 from scenes.load import UserError
 from scenes.spec import Scene
 from sim.system import Diverged
@@ -41,6 +43,7 @@ def run_live(
     size = size or scene.film.size
     window = LiveWindow("phisphere", size)
     try:
+        _announce(window, f"preparing {name} ...")
         session = Session(scene, name, catalogue or Catalogue(), size=size, at=at, paused=paused)
         try:
             _loop(window, session)
@@ -52,6 +55,12 @@ def run_live(
         pass  # Ctrl-C in the terminal is one way to close the window
     finally:
         window.close()
+
+
+def _announce(window: LiveWindow, text: str) -> None:
+    """Something to look at while kernels compile."""
+    Panels(window).draw(PanelState(panels=False, note=text))
+    window.show(Frame(*window.size, color=BACKGROUND))
 
 
 def _loop(window: LiveWindow, session: Session) -> None:

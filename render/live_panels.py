@@ -48,7 +48,7 @@ class Slider:
 class PanelState:
     """All that the panels show, made anew for every frame."""
 
-    status: tuple[str, ...]  # short lines: scene, clock, rate
+    status: tuple[str, ...] = ()  # short lines: scene, clock, rate
     sliders: tuple[Slider, ...] = ()
     corner: Literal["left", "right"] = "right"  # at the window's foot, where the picture has least to hide
     panels: bool = True

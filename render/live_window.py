@@ -19,12 +19,13 @@ from taichi.ui.utils import get_field_info
 
 from render.frame import Frame
 from render.live_input import Band, Polled
+from render.palette import BACKGROUND, INK, pack
 from scenes.load import UserError
 from sim import runtime
 
 WITHOUT = "`record` and `still` need neither a display nor Vulkan"
-BACKGROUND = np.uint32(0xFF181210)  # 0xAABBGGRR, around a frame smaller than the window
-BAND_COLOR = np.uint32(0xFF40D0FF)
+AROUND = np.uint32(pack(BACKGROUND))  # where a frame is smaller than the window
+BAND_COLOR = np.uint32(pack(INK))
 
 
 def require_window() -> None:
@@ -123,11 +124,11 @@ class LiveWindow:
         """The frame in GGUI's layout, [x, y up], and of the window's size: centred, cut or framed, never stretched."""
         width, height = self.size
         if self._image.shape != (width, height):
-            self._image = np.full((width, height), BACKGROUND, np.uint32)
+            self._image = np.full((width, height), AROUND, np.uint32)
         if frame.size == (width, height):
             np.copyto(self._image, frame.pixels[::-1].T)
             return self._image
-        self._image.fill(BACKGROUND)
+        self._image.fill(AROUND)
         x, y = (width - frame.width) // 2, (height - frame.height) // 2
         columns, rows = min(width, frame.width), min(height, frame.height)
         part = frame.pixels[max(-y, 0) :, max(-x, 0) :][:rows, :columns]
