@@ -69,8 +69,9 @@ def ellipse_distance(a: Array, b: Array, mu: float) -> np.ndarray:
         near_u = np.minimum(np.nan_to_num(along**2 * u / (high + gap)), along)
         on_axis = across * np.sqrt(1 - (near_u / along) ** 2)  # v = 0: either side is as near
         near_v = np.where(v > 0, across**2 * v / high, on_axis)
-    distance = np.hypot(near_u - u, near_v - v)
-    return np.where(inside_ellipse(np.asarray(a), np.asarray(b), mu), -distance, distance)
+    distance: np.ndarray = np.hypot(near_u - u, near_v - v)
+    inside = inside_ellipse(np.asarray(a), np.asarray(b), mu)
+    return np.asarray(np.where(inside, -distance, distance))
 
 
 def lambda_perp(mu: float) -> float:
