@@ -33,7 +33,7 @@ def draw_key(mode: str, size: tuple[int, int], unit: float) -> Layer:
         _inside(figure, mode, unit)
     steps = [0, 2, 5, 10, 30]
     at = [0.03 + 0.97 * step / (step + colouring.ESCAPE_HALF) for step in steps]
-    _bar(figure, (0.04, 0.36), "steps to\nescape", colormap("magma"), list(zip(at, map(str, steps), strict=True)), unit)
+    _bar(figure, (0.04, 0.34), "steps to\nescape", colormap("magma"), list(zip(at, map(str, steps), strict=True)), unit)
     return layer_from_figure(figure)
 
 
@@ -47,14 +47,14 @@ def _inside(figure: Any, mode: str, unit: float) -> None:
     else:
         low, high = colouring.LYAPUNOV_RANGE
         ticks = [((v - low) / (high - low), f"{v:g}".replace("-", "\N{MINUS SIGN}")) for v in (-1.0, -0.5, 0.0, 0.5, 1.0)]
-    _bar(figure, (0.5, 0.36), TITLES[mode], table, ticks, unit)
+    _bar(figure, (0.54, 0.34), TITLES[mode], table, ticks, unit)
 
 
 def _two(figure: Any, mode: str, unit: float) -> None:
     names = ("$a > 0$", "$a < 0$") if mode == "branch" else ("$e > 0$", "$e < 0$")
     colors = (colouring.POSITIVE, colouring.NEGATIVE)
-    _title(figure, 0.93, TITLES[mode], unit)
-    y = 0.93 - 0.075 * (TITLES[mode].count("\n") + 1)
+    _title(figure, 0.95, TITLES[mode], unit)
+    y = 0.95 - 0.035 * (TITLES[mode].count("\n") + 1)
     for name, color in zip(names, colors, strict=True):
         _swatch(figure, y, name, color, unit)
         y -= 0.062

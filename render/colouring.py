@@ -37,11 +37,16 @@ MAPS = {"escape": "magma", "landing": "cividis", "sharpness": "viridis", "lyapun
 
 
 def question(mu: float) -> str:
-    """What `auto` asks of bounded orbits: on which branch they land; else their phase; else how fast neighbours part."""
+    """What `auto` asks of bounded orbits: on which branch they land; else their phase; else how fast neighbours part.
+
+    Beyond |mu| = 2 there are none to speak of.
+    """
     size = abs(mu)
     if size <= 1:
         return "branch"
-    return "phase" if size < theory.MU_PERIOD2 else "lyapunov"
+    if size < theory.MU_PERIOD2:
+        return "phase"
+    return "lyapunov" if size < 2 else "escape"
 
 
 def paint(system: Any, colouring: str, supersample: int, pixels: NDArray[np.uint32], corner: tuple[int, int]) -> None:

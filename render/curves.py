@@ -73,8 +73,8 @@ class _Plot:
 
     def _rounded(self, history: History) -> tuple[float, float, float]:
         """(largest time, low, high): a little more than the data need, so that they change rarely."""
-        times = history.get("t", np.zeros(0))
-        values = np.concatenate([history.get(column, np.zeros(0)) for column, _ in self.panel.curves])
+        times = _column(history, "t")
+        values = np.concatenate([_column(history, column) for column, _ in self.panel.curves])
         values = values[np.isfinite(values)]
         if self.panel.log:
             values = values[values > 0]
@@ -117,7 +117,7 @@ class _Plot:
         if not self.panel.log:
             axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 4), useMathText=True)
             axes.yaxis.get_offset_text().set(size=self.size * 0.8, color=as_floats(INK))
-        axes.set_xlabel("$t$", size=self.size, labelpad=0, x=1.0, ha="right")
+        axes.text(0.995, 0.05, "$t$", size=self.size, color=as_floats(INK), ha="right", va="bottom", transform=axes.transAxes)
         figure.text(
             0.5 * self.size / width,
             1 - 0.3 * self.size / height,
@@ -143,14 +143,19 @@ class _Plot:
         axes = figure.add_axes((0, 0, 1, 1))
         axes.axis("off")
         self._transform(axes, limits)
-        times = history.get("t", np.zeros(0))
+        times = _column(history, "t")
         for i, (column, _) in enumerate(self.panel.curves):
-            values = history.get(column, np.zeros(0))
+            values = _column(history, column)
             color = as_floats(SERIES[i])
             axes.plot(times, values, color=color, lw=0.16 * self.size, solid_capstyle="round")
             if len(values) and np.isfinite(values[-1]):
                 axes.plot(times[-1:], values[-1:], "o", color=color, ms=0.4 * self.size)
         return layer_from_figure(figure)
+
+
+def _column(history: History, name: str) -> NDArray[np.float64]:
+    """A column of the history, NaN where it is not kept."""
+    return history[name] if name in history else np.full(len(history.get("t", ())), np.nan)
 
 
 def _step_up(value: float) -> float:

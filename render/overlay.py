@@ -8,6 +8,7 @@ from render.palette import INK, MUTED, SERIES
 from render.text import draw_text, line_height, number_layer, text_layer, width_of, wrapped
 
 TITLE, CAPTION, NUMBER = 4.3, 2.75, 2.9  # type sizes in hundredths of the picture's height
+GAP = 1.2  # between labels and values, in type sizes
 LEAST = 0.7  # type may shrink to this share where a title or caption is too long for its place
 
 
@@ -66,11 +67,14 @@ class Overlay:
         return y
 
     def _list(self, frame: Frame, numbers: Sequence[tuple[str, str]], x: float, y: float, end: float) -> None:
-        """One number a row, values aligned."""
+        """One number a row, values aligned; type shrinks where the longest row needs it."""
+        room = self.layout.text[2]
         size = NUMBER * self.layout.unit
-        widths = [width_of(label, size) for label, _ in numbers]
-        column = max((width for width in widths if width < 4 * size), default=0) + 1.2 * size
-        for (label, value), width in zip(numbers, widths, strict=True):
+        longest = max((_widths(label, value, size) for label, value in numbers), default=0.0)
+        size *= min(1.0, room / max(longest, 1.0))
+        labels = [width_of(label, size) for label, _ in numbers]
+        column = max((width for width in labels if width < 4 * size), default=0) + GAP * size
+        for (label, value), width in zip(numbers, labels, strict=True):
             if y + line_height(size) > end:
                 return
             draw_text(frame, text_layer(label, size, SERIES[0]), x, y)
@@ -88,3 +92,8 @@ class Overlay:
             draw_text(frame, name, x, y)
             draw_text(frame, number, x + name.shape[1] + 0.4 * size, y)
             x += name.shape[1] + number.shape[1] + 1.9 * size
+
+
+def _widths(label: str, value: str, size: float) -> float:
+    """Pixels that a row of the list may need, rounding included."""
+    return max(width_of(label, size), 4 * size) + GAP * size + number_layer(value, size).shape[1] + 2

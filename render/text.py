@@ -3,8 +3,11 @@
 Strings may hold mathematics between dollar signs; what matplotlib cannot read as mathematics is shown as it stands.
 """
 
+import contextlib
 import functools
 import re
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,26 +19,30 @@ from render.palette import INK, Color
 FAMILY = "DejaVu Sans"  # ships with matplotlib: the same picture on every machine
 DIGITS = re.compile(r"[-+0-9.]+")
 DPI = 72  # a point is a pixel
+BOX, BASELINE, RISE = 1.9, 1.42, 0.3  # of a layer, in type sizes: its height, its baseline, and what is above a line's usual top
 
 
 def text_layer(text: str, size: float, color: Color = INK, *, bold: bool = False) -> Layer:
-    """`text` on one line, `size` pixels high, as a layer (h, w). Its baseline is `baseline(size)` rows below the top."""
+    """`text` on one line, `size` pixels high, as a layer (h, w) with room for tall mathematics: see `draw_text`."""
     if not text.strip():
         return np.zeros((1, 1), np.uint32)
-    return _rendered(readable(text), round(size * 4) / 4, color, bold)
+    return _rendered(readable(text), _snapped(size), color, bold)
 
 
 def number_layer(text: str, size: float, color: Color = INK) -> Layer:
     """A number whose digits all have one width, put together from digits that were rendered once: cheap every frame."""
     if not DIGITS.fullmatch(text):
         return text_layer(text, size, color)
-    parts = [_digit(letter, round(size * 4) / 4, color) for letter in text]
+    parts = [_digit(letter, _snapped(size), color) for letter in text]
     return np.concatenate(parts, axis=1)
 
 
 def width_of(text: str, size: float, *, bold: bool = False) -> float:
     """Width of one line in pixels."""
-    width, _, _ = _renderer().get_text_width_height_descent(readable(text), _font(size, bold), _is_math(readable(text)))
+    with _boxes_allowed():
+        width, _, _ = _renderer().get_text_width_height_descent(
+            readable(text), _font(_snapped(size), bold), _is_math(readable(text))
+        )
     return float(width)
 
 
@@ -52,18 +59,23 @@ def wrapped(text: str, size: float, width: float, *, bold: bool = False) -> list
 
 
 def draw_text(frame: Frame, layer: Layer, x: float, y: float) -> None:
-    """Blend a layer with its top left corner at the nearest pixel to (x, y)."""
-    frame.blend(layer, round(x), round(y))
+    """Blend a line of type whose own top, above which only tall mathematics reaches, is at the nearest pixel to (x, y)."""
+    frame.blend(layer, round(x), round(y - layer.shape[0] * RISE / BOX))
 
 
 def line_height(size: float) -> int:
-    """Rows of a layer of this size, accents and descenders included."""
+    """Rows from one line to the next where lines hold mathematics; lines of words may stand at 0.9 of it."""
     return round(1.5 * size)
 
 
 def readable(text: str) -> str:
     """`text` if matplotlib can parse its mathematics, otherwise the same with its dollar signs shown literally."""
     return text if _parses(text) else text.replace("$", r"\$")
+
+
+def _snapped(size: float) -> float:
+    """Few different sizes, so that layers are found again; measured as they are drawn, since hinting jumps with the size."""
+    return round(size * 4) / 4
 
 
 @functools.lru_cache(maxsize=4096)
@@ -90,13 +102,15 @@ def _rendered(text: str, size: float, color: Color, bold: bool) -> Layer:
     from matplotlib.figure import Figure
 
     width = int(np.ceil(width_of(text, size, bold=bold))) + 2
-    figure = Figure(figsize=(width / DPI, line_height(size) / DPI), dpi=DPI, facecolor="none")
+    height = round(BOX * size)
+    figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI, facecolor="none")
     canvas = FigureCanvasAgg(figure)
-    baseline = 1 - 1.12 * size / line_height(size)
+    baseline = 1 - BASELINE * size / height
     figure.text(
         1 / width, baseline, text, fontproperties=_font(size, bold), color=_float(color), va="baseline", parse_math=_is_math(text)
     )
-    canvas.draw()
+    with _boxes_allowed():
+        canvas.draw()
     return premultiplied(np.asarray(canvas.buffer_rgba()))
 
 
@@ -127,6 +141,14 @@ def solid(width: int, height: int, color: Color, alpha: int) -> Layer:
     from render.palette import pack
 
     return np.full((max(height, 1), max(width, 1)), pack(color, alpha), np.uint32)
+
+
+@contextlib.contextmanager
+def _boxes_allowed() -> Iterator[None]:
+    """A letter that the font lacks becomes a box, which says enough."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
 
 
 @functools.lru_cache(maxsize=64)
