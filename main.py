@@ -6,29 +6,25 @@ a command needs it: `--help`, `list`, `check` and `schema` load neither Taichi n
 """
 
 import argparse
-import contextlib
 import io
 import json
 import math
 import os
-import signal
+import shlex
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from render.stop import Terminated, listening
 from scenes.errors import UserError
+from sim.system import Diverged
 
 if TYPE_CHECKING:
     from scenes.spec import Scene
 
-USER_ERROR, DIVERGED, INTERRUPTED, TERMINATED = 2, 3, 128 + signal.SIGINT, 128 + signal.SIGTERM
+USER_ERROR, DIVERGED, INTERRUPTED, TERMINATED = 2, 3, 130, 143
 RECORDINGS = Path("recordings")
-
-
-class Terminated(BaseException):
-    """SIGTERM arrived. Not an Exception, so that no library swallows it before every file is put in order."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,35 +37,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 0
+    return _carry_out(options)
+
+
+def _carry_out(options: argparse.Namespace) -> int:
+    """Run the command; whatever ends it early becomes one line and an exit code."""
     try:
-        with _sigterm_raises():
+        with listening() as signals:
+            options.signals = signals
             return int(options.run(options))
     except UserError as error:
-        print(error, file=sys.stderr)
-        return USER_ERROR
+        line, code = str(error), USER_ERROR
+    except Diverged as error:
+        line, code = f"{options.scene}: {error}; nothing was kept", DIVERGED
     except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return INTERRUPTED
+        line, code = "stopped", INTERRUPTED
     except Terminated:
-        return TERMINATED
+        line, code = "stopped", TERMINATED
     except BrokenPipeError:  # the reader of stdout has gone, as `head` does; the interpreter must not flush into it again
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-
-
-@contextlib.contextmanager
-def _sigterm_raises() -> Iterator[None]:
-    def terminate(_signum: int, _frame: object) -> None:
-        raise Terminated
-
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    print(line, file=sys.stderr)
+    return code
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -269,7 +258,6 @@ def _record(options: argparse.Namespace) -> int:
     from render.progress import progress
     from render.stage import Stage
     from render.video import Mp4Sink
-    from sim.system import Diverged
 
     stage = Stage(scene)
     try:
@@ -280,9 +268,6 @@ def _record(options: argparse.Namespace) -> int:
     except Interrupted as stop:
         print(stop, file=sys.stderr)
         return stop.exit_code
-    except Diverged as error:
-        print(f"{options.scene}: {error}; no file was kept", file=sys.stderr)
-        return DIVERGED
     finally:
         stage.release()
     print(_shown(target))
@@ -297,16 +282,13 @@ def _still(options: argparse.Namespace) -> int:
     target = check_output(options.output or RECORDINGS / f"{_name(options)}.png", force=options.force, kinds=PICTURES)
     _start(options, scene)
     from render.stage import Stage
-    from sim.system import Diverged
 
     stage = Stage(scene)
     try:
         sink = PngSink(target, force=options.force, text={"Title": scene.title, "Comment": _comment(options)})
         sink.write(stage.show(options.at))
+        options.signals.check()
         sink.close()
-    except Diverged as error:
-        print(f"{options.scene}: {error}", file=sys.stderr)
-        return DIVERGED
     finally:
         stage.release()
     print(_shown(target))
@@ -327,15 +309,10 @@ def _run(options: argparse.Namespace) -> int:
     target = check_output(options.data, force=options.force, kinds=TABLES) if options.data else None
     _start(options, scene)
     from render.player import run_table
-    from sim.system import Diverged
 
-    try:
-        with progress("rows", options.quiet or target is None) as report:  # rows on a terminal show how far it is themselves
-            rows = watched(run_table(scene, options.until, options.every), end, report)
-            write_table(rows, target, as_json=options.json, force=options.force)
-    except Diverged as error:
-        print(f"{options.scene}: {error}", file=sys.stderr)
-        return DIVERGED
+    with progress("rows", options.quiet or target is None) as report:  # rows on a terminal show how far it is themselves
+        rows = watched(run_table(scene, options.until, options.every), end, report, options.signals.check)
+        write_table(rows, target, as_json=options.json, force=options.force)
     if target is not None:
         print(_shown(target))
     return 0
@@ -354,11 +331,16 @@ def _comment(options: argparse.Namespace) -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        number = version("phisphere")
+        number = f"version {version('phisphere')}"
     except PackageNotFoundError:  # run from a checkout that was never installed
-        number = "uninstalled"
-    changes = "".join(f" --set {override}" for override in options.overrides)
-    return f"phisphere {number}: {options.command} {_name(options)}{changes}"
+        number = "not installed"
+    words = ["phisphere", options.command, _name(options)]
+    for key in ("size", "fps", "seconds", "at", "seed", "precision"):
+        if (value := getattr(options, key, None)) is not None:
+            words += [f"--{key}", "x".join(map(str, value)) if key == "size" else str(value)]
+    for override in options.overrides:
+        words += ["--set", override]
+    return f"{shlex.join(words)} ({number})"
 
 
 def _shown(target: Path) -> Path:

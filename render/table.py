@@ -17,14 +17,20 @@ from sim.system import Row
 TABLES = (".csv", ".npz")
 
 
-def watched(rows: Iterable[Row], end: float, report: Callable[[int, int], None] | None) -> Iterator[Row]:
-    """The same rows, reporting (done, in all) on the way. `end` is the last row's time; rows stand at equal steps from 0."""
+def watched(
+    rows: Iterable[Row], end: float, report: Callable[[int, int], None] | None, check: Callable[[], None]
+) -> Iterator[Row]:
+    """The same rows, reporting (done, in all) on the way and calling `check`, which may raise, before each.
+
+    `end` is the last row's time; rows stand at equal steps from 0.
+    """
     total = 1
     for done, row in enumerate(rows, start=1):
+        check()
         if done == 2 and (step := row["t"]):
             total = 1 + math.floor(end / step + 1e-6)
-        if report is not None:
-            report(done, max(done, total))
+        if report is not None and done > 1:
+            report(done, total)
         yield row
 
 
