@@ -7,11 +7,11 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Protocol
 
 from render.experiment import Experiment
 from render.frame import Frame
+from render.stop import Terminated, listening
 from render.video import Sink
 from scenes.spec import Scene
 from sim.system import Row
@@ -28,7 +28,7 @@ class Showing(Protocol):
     def reset(self) -> None: ...
 
 
-class Interrupted(Exception):  # noqa: N818  (nothing went wrong)
+class Interrupted(Exception):
     """A recording was stopped from outside by SIGINT (Ctrl-C) or SIGTERM. The message says how far it had come."""
 
     def __init__(self, done: int, total: int, signum: int) -> None:
@@ -108,21 +108,24 @@ def record(player: Player, sink: Sink, progress: Progress | None = None) -> int:
     """
     if player.total is None:
         raise ValueError("a recording needs a length")
-    try:
-        with _stop_signals():
+    with listening() as signals:
+        try:
             for frame in player.frames():
+                signals.check()
                 sink.write(frame)
                 if progress is not None:
                     progress(sink.frames, player.total)
+            signals.check()
             sink.close()
-    except (KeyboardInterrupt, _Stop) as stop:
-        with _deaf():
-            sink.abort()
-        raise Interrupted(sink.frames, player.total, getattr(stop, "signum", signal.SIGINT)) from None
-    except BaseException:
-        with _deaf():
-            sink.abort()
-        raise
+        except (KeyboardInterrupt, Terminated) as stop:
+            with _deaf():
+                sink.abort()
+            signum = signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT
+            raise Interrupted(sink.frames, player.total, signum) from None
+        except BaseException:
+            with _deaf():
+                sink.abort()
+            raise
     return sink.frames
 
 
@@ -147,43 +150,15 @@ def run_table(scene: Scene, until: float | None = None, every: int | None = None
         experiment.release()
 
 
-class _Stop(BaseException):
-    """Not an Exception, so that no library swallows it on its way out."""
-
-    def __init__(self, signum: int) -> None:
-        super().__init__(signum)
-        self.signum = signum
-
-
-def _raise_stop(signum: int, _frame: FrameType | None) -> None:
-    raise _Stop(signum)
-
-
-@contextlib.contextmanager
-def _stop_signals() -> Iterator[None]:
-    """SIGINT and SIGTERM raise _Stop inside; one that was ignored on entry (nohup, a background job) stays ignored."""
-    with _handled(_raise_stop):
-        yield
-
-
 @contextlib.contextmanager
 def _deaf() -> Iterator[None]:
     """A second Ctrl-C must not interrupt the cleaning up."""
-    with _handled(signal.SIG_IGN):
-        yield
-
-
-@contextlib.contextmanager
-def _handled(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
-    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
-    heard = [s for s, old in before.items() if old is not signal.SIG_IGN and old is not None]
-    for s in heard:
-        signal.signal(s, handler)
+    before = {signum: signal.signal(signum, signal.SIG_IGN) for signum in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for s in heard:
-            signal.signal(s, before[s])
+        for signum, old in before.items():
+            signal.signal(signum, old)
