@@ -58,9 +58,11 @@ def run_live(
 
 
 def _announce(window: LiveWindow, text: str) -> None:
-    """Something to look at while kernels compile."""
-    Panels(window).draw(PanelState(panels=False, note=text))
-    window.show(Frame(*window.size, color=BACKGROUND))
+    """Something to look at while kernels compile. ImGui draws nothing in a window's first frame."""
+    panels = Panels(window)
+    for _ in range(2):
+        panels.draw(PanelState(panels=False, note=text))
+        window.show(Frame(*window.size, color=BACKGROUND))
 
 
 def _loop(window: LiveWindow, session: Session) -> None:

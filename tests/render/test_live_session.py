@@ -4,6 +4,8 @@ Expected values: film times are index / fps; a plane's pan and zoom follow from 
 shows what was seen.
 """
 
+import gc
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -198,6 +200,16 @@ def test_going_through_the_scenes_passes_one_that_cannot_be_read_with_a_message(
     globe.answer([Action.PREVIOUS])
     globe.advance()
     assert globe.name == "globe" and globe.player.film_time == 0
+
+
+def test_stages_that_are_left_or_resized_away_are_let_go_of(globe: Session) -> None:
+    gone = [weakref.ref(globe.stage)]
+    globe.answer([Action.NEXT])
+    gone.append(weakref.ref(globe.stage))
+    globe.resize((200, 120))
+    globe.advance()
+    gc.collect()
+    assert [ref() for ref in gone] == [None, None]
 
 
 def test_a_run_that_diverges_says_so_and_the_window_stays_usable(tmp_path: Path) -> None:
