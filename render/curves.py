@@ -54,7 +54,7 @@ class _Plot:
         self.panel, self.rect, self.size = panel, rect, 2.15 * unit
         self._limits: tuple[float, float, float] | None = None
         self._axes: Layer | None = None
-        left, top, width, height = rect
+        _, _, width, height = rect
         pad = self.size
         # of the axes within the panel: room for tick labels left and below, for the heading above
         self._inner = (round(4.1 * pad), round(2.0 * pad), width - round(4.7 * pad), height - round(4.0 * pad))

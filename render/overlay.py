@@ -20,8 +20,8 @@ class Overlay:
 
     def draw(self, frame: Frame, *, title: str = "", caption: str = "", numbers: Sequence[tuple[str, str]] = ()) -> None:
         """`numbers`: (mathtext label, value), in reading order. An empty string takes no room."""
-        x, y, width, height = self.layout.text
-        end = y + height
+        x, top, width, height = self.layout.text
+        y, end = float(top), float(top + height)
         y = self._paragraph(frame, title, (x, y), TITLE, width, (end - y) * 0.45, bold=True)
         y += self.layout.unit * 0.8 if title else 0
         if self.layout.column:
@@ -96,4 +96,4 @@ class Overlay:
 
 def _widths(label: str, value: str, size: float) -> float:
     """Pixels that a row of the list may need, rounding included."""
-    return max(width_of(label, size), 4 * size) + GAP * size + number_layer(value, size).shape[1] + 2
+    return float(max(width_of(label, size), 4 * size) + GAP * size + number_layer(value, size).shape[1] + 2)

@@ -34,7 +34,7 @@ class Area:
 
 
 class PlaneView:
-    """Draws a `Plane` into frames of `size`. `inset`: fractions left, top, right, bottom of the picture that stay free for type."""
+    """Draws a `Plane` into frames of `size`. `inset`: fractions left, top, right, bottom that stay free for type."""
 
     def __init__(self, spec: PlaneSpec, size: tuple[int, int]) -> None:
         self.spec = spec

@@ -99,7 +99,7 @@ class RotatingWeights(Weights):
 
 
 class PaperOscillatingWeights(Weights):
-    """d theta_h/dt = target_h(t) - theta_h, the paper's oscillating experiment in its three phase variants (MATHS.md, section A)."""
+    """d theta_h/dt = target_h(t) - theta_h, the paper's oscillating experiment, in three phase variants."""
 
     kind: Literal["paper_oscillating"]
     theta0: Theta0 = "random"

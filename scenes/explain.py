@@ -92,17 +92,18 @@ def _reason(detail: ErrorDetails, path: Location, data: Any) -> str:
         return _unknown(path, data)
     if kind == "missing":
         return f"is missing{_hint(path)}"
-    if kind == "value_error":
-        return str(context.get("error", detail["msg"]))
     if kind == "literal_error":
-        choices = _choices(str(context["expected"]))
-        return f"`{given}` is not one of {', '.join(choices)}{nearest(str(given), choices)}"
+        return _choice(f"`{given}`", str(given), str(context["expected"]))
     if kind == "union_tag_invalid":
-        choices = _choices(str(context["expected_tags"]))
-        return f"kind `{context['tag']}` is not one of {', '.join(choices)}{nearest(str(context['tag']), choices)}"
-    if kind == "union_tag_not_found":
-        return "needs a `kind`"
-    return _shape(detail, given)
+        return _choice(f"kind `{context['tag']}`", str(context["tag"]), str(context["expected_tags"]))
+    said = {"value_error": str(context.get("error", detail["msg"])), "union_tag_not_found": "needs a `kind`"}
+    return said[kind] if kind in said else _shape(detail, given)
+
+
+def _choice(shown: str, given: str, expected: str) -> str:
+    """One of a closed set was wanted. `expected` is pydantic's list: `'a', 'b' or 'c'`."""
+    choices = [part.strip(" '") for part in expected.replace(" or ", ", ").split(",") if part.strip(" '")]
+    return f"{shown} is not one of {', '.join(choices)}{nearest(given, choices)}"
 
 
 def _shape(detail: ErrorDetails, given: Any) -> str:
@@ -167,8 +168,3 @@ def _hint(path: Location) -> str:
     model = model_at(path[:-1], None)
     info = model.model_fields.get(str(path[-1])) if model is not None else None
     return f": {info.description.splitlines()[0]}" if info is not None and info.description else ""
-
-
-def _choices(text: str) -> list[str]:
-    """`'a', 'b' or 'c'` -> [a, b, c]."""
-    return [part.strip(" '") for part in text.replace(" or ", ", ").split(",") if part.strip(" '")]

@@ -91,7 +91,7 @@ def schema() -> dict[str, Any]:
 class _Dumper(yaml.SafeDumper):
     """Short lists on one line; floats so that they read back as floats to the last bit."""
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, _data: Any) -> bool:
         return True
 
 
@@ -136,10 +136,7 @@ def _apply(source: Source, override: str) -> None:
     here: Any = source.data
     for depth, part in enumerate(parts[:-1]):
         step = _step(here, part, where, ".".join(parts[: depth + 1]))
-        if isinstance(here, dict):
-            here = here.setdefault(step, {})
-        else:
-            here = here[step]
+        here = here.setdefault(step, {}) if isinstance(here, dict) else here[step]
     last = _step(here, parts[-1], where, key)
     if last == "kind" and isinstance(here, dict) and here.get("kind") != value:
         _keep_what_fits(here, parts[:-1], str(value))

@@ -7,7 +7,7 @@ what no part can check alone.
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from scenes.attention import AttentionSystem
 from scenes.errors import nearest
@@ -70,7 +70,7 @@ class Scene(Spec):
             if samples > MAX_SAMPLES:
                 raise Misfit(
                     ("film", "size"),
-                    f"{width} x {height} at view.supersample {self.view.supersample} is {samples} grid points; at most {MAX_SAMPLES}",
+                    f"{width} x {height} at supersample {self.view.supersample} is {samples} grid points; at most {MAX_SAMPLES}",
                 )
         if isinstance(self.system, AttentionSystem) and self.system.tokens.count * self.system.heads > MAX_TOKEN_HEADS:
             raise Misfit(("system", "tokens", "count"), f"tokens x heads is more than {MAX_TOKEN_HEADS}")
@@ -137,10 +137,8 @@ def _check_target(scene: Scene, key: str, value: Any) -> None:
         model = getattr(model, parent)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"`{value}` is not a number")
-    info = type(model).model_fields[name]
     try:
-        TypeAdapter(Annotated[info.annotation, *info.metadata]).validate_python(value)
+        type(model).model_validate({**model.model_dump(), name: value})
     except ValidationError as error:
-        raise ValueError(
-            f"`{value}` is out of range: it should be {error.errors()[0]['msg'].removeprefix('Input should be ')}"
-        ) from None
+        reason = error.errors()[0]["msg"].removeprefix("Input should be ")
+        raise ValueError(f"`{value}` is out of range: it should be {reason}") from None

@@ -10,7 +10,7 @@ SPARSE = 40  # links per token up to which the list of links is the cheapest way
 
 
 def cluster_labels(x: NDArray[np.float64], cosine: float) -> NDArray[np.int32]:
-    """Component of each token, shape (N,), numbered by each component's first token. x: (N, 3) unit vectors; cosine in (-1, 1)."""
+    """Component of each token, shape (N,), numbered by each component's first token. x: (N, 3), cosine in (-1, 1)."""
     reach = float(np.sqrt(2 - 2 * cosine))
     tree = cKDTree(x)
     if tree.count_neighbors(tree, reach) <= SPARSE * len(x):

@@ -21,7 +21,8 @@ EXTENT = {"f32": 87, "f64": 700}  # arguments beyond +- this count as this
 def vector_exp(precision: str, lanes: int) -> Any:
     """A ti.func of a ti vector: exp(x) = 2^k exp(f), f within half a binade of 0, 2^k written straight into the exponent bits.
 
-    Relative error up to 1.5 (|x| + 6) half units in the last place (fast math joins the two parts of ln 2). Arguments beyond +-EXTENT count as that.
+    Relative error up to 1.5 (|x| + 6) half units in the last place, since fast math joins the two parts of ln 2. Arguments
+    beyond +-EXTENT count as that.
     """
     real = runtime.real_type(precision)
     integer, mantissa, bias = (ti.i32, 23, 127) if precision == "f32" else (ti.i64, 52, 1023)

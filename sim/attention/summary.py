@@ -18,7 +18,7 @@ BLOCKS = 64  # partial sums, whatever the number of threads: the same bits on ev
 
 @dataclass(frozen=True)
 class Summary:
-    """E, slope^2, the power (1/N) sum <g, v>, mean and largest |v|, the range of b over the tokens, and the weights they belong to."""
+    """E, slope^2, the power (1/N) sum <g, v>, mean and largest |v|, the range of b over the tokens, and their weights."""
 
     energy: float
     slope2: float

@@ -58,7 +58,8 @@ def from_file(path: str | Path) -> Cloud:
 
 def normalised(x: Cloud) -> Cloud:
     """Project the rows of x on the sphere."""
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
+    unit: Cloud = x / np.linalg.norm(x, axis=1, keepdims=True)
+    return unit
 
 
 def _frame(axis: Cloud) -> Cloud:

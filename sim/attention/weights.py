@@ -32,7 +32,8 @@ class Schedule:
 
     def theta(self, half: int) -> Heads:
         """theta_h at t = half * dt / 2, times beta; shape (H, 3, 3). Calls must not go back in time except after `reset`."""
-        return self.beta * self.law(half)
+        theta: Heads = self.beta * self.law(half)
+        return theta
 
     def law(self, half: int) -> Heads:
         """The law of this class at t = half * dt / 2, without beta; shape (H, 3, 3)."""
@@ -74,7 +75,7 @@ class Static(Schedule):
         super().__init__(**common)
         self._fixed = self._theta0(theta)
 
-    def law(self, half: int) -> Heads:
+    def law(self, half: int) -> Heads:  # noqa: ARG002  (nothing moves)
         return self._fixed
 
 
@@ -188,7 +189,8 @@ class Rotating(_Phased):
     def law(self, half: int) -> Heads:
         R = rotation(self.axis, self.phase(half))
         theta = R @ self.D @ R.transpose(0, 2, 1)
-        return (theta + theta.transpose(0, 2, 1)) / 2  # symmetric to the bit
+        symmetric: Heads = (theta + theta.transpose(0, 2, 1)) / 2  # to the bit
+        return symmetric
 
 
 class PaperOscillating(Schedule):
@@ -223,7 +225,8 @@ class PaperOscillating(Schedule):
 
     def law(self, half: int) -> Heads:
         t = half * self.dt / 2
-        return self._particular(t) + np.exp(-t) * self._transient
+        theta: Heads = self._particular(t) + np.exp(-t) * self._transient
+        return theta
 
     def _particular(self, t: float) -> Heads:
         return self._fill(lambda c, p, w, f: c + p * (np.cos(w * t + f) + w * np.sin(w * t + f)) / (1 + w * w))
@@ -254,4 +257,5 @@ def rotation(axis: NDArray[np.float64], angles: NDArray[np.float64]) -> Heads:
     """Rodrigues: the rotations by `angles` (H,) about the unit vector `axis`, shape (H, 3, 3)."""
     K = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
     sin, cos = np.sin(angles)[:, None, None], np.cos(angles)[:, None, None]
-    return np.eye(3) + sin * K + (1 - cos) * (K @ K)
+    R: Heads = np.eye(3) + sin * K + (1 - cos) * (K @ K)
+    return R

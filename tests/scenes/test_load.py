@@ -1,4 +1,4 @@
-"""Scene files: what is read, what is refused, and in which words. Every refusal names file, line and key, and what would be right."""
+"""Scene files: what is read, what is refused, and in which words. Refusals name file, line, key, and what would be right."""
 
 import json
 from pathlib import Path
@@ -158,7 +158,7 @@ def test_encodings(write):
 
 def test_bombs_and_depths_are_refused(write):
     bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-        f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefg", "bcdefgh")
+        f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefg", "bcdefgh", strict=True)
     )
     assert "larger than a scene can be" in refused(write(bomb))
     assert "nested deeper" in refused(write("a: " + "[" * 60 + "]" * 60))
@@ -296,8 +296,10 @@ def test_any_value_of_any_key_is_taken_or_refused_in_words(key, value, tmp_path_
     path.write_text(yaml.safe_dump(data, allow_unicode=True), encoding="utf-8")
     try:
         load_scene(path)
+        said = []
     except SceneError as error:
-        assert all(line.startswith(str(path)) for line in str(error).splitlines() if line)
+        said = str(error).splitlines()
+    assert all(line.startswith(str(path)) for line in said)
 
 
 @settings(max_examples=60, deadline=None)

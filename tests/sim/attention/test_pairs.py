@@ -1,4 +1,4 @@
-"""The lane-packed sums: against float64, at every count around a vector's width, shifted and not, and with any number of threads."""
+"""The lane-packed sums: against float64, at every count around a vector's width, shifted or not, with any number of threads."""
 
 import subprocess
 import sys
@@ -49,7 +49,7 @@ def test_fields_at_every_width(count, precision, tolerance):
 
 @pytest.mark.parametrize("flow", pairs.FLOWS)
 def test_shifted_sums_are_the_same_sums(flow):
-    """|theta| = 60 is past the f32 limit, and within float64's range for the reference: relative 2e-5 (60 times f32's last bit)."""
+    """|theta| = 60 is past the f32 limit, within float64's range for the reference: relative 2e-5 (60 times f32's last bit)."""
     x = cloud("uniform", 40, np.random.default_rng(1)).astype(np.float32).astype(float)
     theta = heads(3, 60.0).astype(np.float32).astype(float)
     v, b, g = reference.velocity(x, theta, flow, -1)

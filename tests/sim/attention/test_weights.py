@@ -41,7 +41,7 @@ def test_random_start_is_z_plus_z_transposed():
 
 @pytest.mark.parametrize("dt", [0.05, 2.0])
 def test_ou_is_sampled_exactly(dt):
-    """Mean M + (theta0 - M) e^{-kappa t}; variance sigma^2 (1 - e^{-2 kappa t}) / (2 kappa) on the diagonal, half of it off, at any step."""
+    """Mean M + (theta0 - M) e^{-kappa t}; variance sigma^2 (1 - e^{-2 kappa t}) / (2 kappa), half of it off the diagonal."""
     heads, halves = 40_000, 4
     theta = make("ou", heads=heads, dt=dt, **OU).theta(halves)
     t = halves * dt / 2
