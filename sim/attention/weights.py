@@ -61,7 +61,8 @@ class Schedule:
         """(H, 3, 3): the same matrix for all heads, or, for "random", Z + Z^T with Z standard normal, head by head."""
         if isinstance(theta0, str):
             z = self._rng.standard_normal((self.heads, 3, 3))
-            return z + z.transpose(0, 2, 1)
+            symmetric: Heads = z + z.transpose(0, 2, 1)
+            return symmetric
         return np.tile(matrix(theta0), (self.heads, 1, 1))
 
 
