@@ -18,6 +18,7 @@ from pathlib import Path
 import imageio_ffmpeg
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 
 from main import main
@@ -58,15 +59,21 @@ def test_a_film_of_the_size_length_and_rate_asked_for(own_folder: Path, capfd: C
     assert about["size"] == (128, 66) and about["fps"] == 12
 
 
+def picture(name: str) -> tuple[NDArray[np.uint8], dict[str, str]]:
+    """The pixels of a PNG and its text chunks."""
+    with Image.open(name) as opened:
+        return np.asarray(opened), dict(opened.info)
+
+
 def test_a_picture_is_the_frame_at_its_time_and_says_how_it_was_made(own_folder: Path, capsys: Capture) -> None:
     scene = write(own_folder, GLOBE)
     for name, at in (("a.png", "0.2"), ("b.png", "0.2"), ("c.png", "0.4")):
         assert main(["still", scene, "-o", name, "--at", at, "--set", "system.weights.omega=2"]) == 0
     assert capsys.readouterr().out.split() == ["a.png", "b.png", "c.png"]
-    a, b, c = (np.asarray(Image.open(name)) for name in ("a.png", "b.png", "c.png"))
+    a, b, c = (picture(name)[0] for name in ("a.png", "b.png", "c.png"))
     assert a.shape == (64, 96, 3)
     assert np.array_equal(a, b) and not np.array_equal(a, c)
-    assert "still scene --at 0.2 --set system.weights.omega=2" in Image.open("a.png").info["Comment"]
+    assert "still scene --at 0.2 --set system.weights.omega=2" in picture("a.png")[1]["Comment"]
 
 
 @pytest.mark.parametrize("command", [["record", "-o", "x.mp4"], ["still", "-o", "x.png"], ["run", "--data", "x.csv"]])

@@ -234,7 +234,8 @@ def test_screenshots_are_the_picture_and_never_overwrite(globe: Session, tmp_pat
     globe.answer([Action.SCREENSHOT, Action.SCREENSHOT])
     files = sorted((tmp_path / "recordings").iterdir())
     assert [file.name for file in files] == ["globe-001.png", "globe-002.png"]
-    assert (np.asarray(Image.open(files[1]).convert("RGBA")) == globe.frame.rgba).all()
+    with Image.open(files[1]) as picture:
+        assert (np.asarray(picture.convert("RGBA")) == globe.frame.rgba).all()
 
 
 def test_a_saved_scene_shows_what_was_seen(globe: Session, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Frame times, playing by hand, and what is left behind when a recording is stopped."""
 
+import contextlib
 import os
 import signal
 from fractions import Fraction
@@ -123,6 +124,19 @@ def test_a_signal_that_was_ignored_stays_ignored():
         assert record(Player(Stage(lambda _: os.kill(os.getpid(), signal.SIGINT)), 10, 0.3), NullSink()) == 3
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_signal_that_a_library_swallowed_still_stops_the_recording(tmp_path):
+    """Taichi compiles with bare `except:` around parts of its work."""
+
+    def event(k):
+        if k == 5:
+            with contextlib.suppress(BaseException):
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(Interrupted, match="after 5 of 10") as stopped:
+        record(Player(Stage(event), 10, 1), Mp4Sink(tmp_path / "a.mp4", SIZE, 10))
+    assert stopped.value.exit_code == 143 and list(tmp_path.iterdir()) == []
 
 
 def test_a_system_that_diverges_passes_through_and_leaves_nothing(tmp_path):

@@ -65,7 +65,13 @@ def still(directory: Path, scene: str, at: float) -> Picture:
     """What the command `still` makes of the scene at that film time, (H, W, 3) uint8."""
     command = main("still", scene, "-o", "still.png", "--at", str(at))
     subprocess.run(command, cwd=directory, check=True, capture_output=True)
-    return np.asarray(Image.open(directory / "still.png").convert("RGB"))
+    return opened(directory / "still.png")
+
+
+def opened(path: Path) -> Picture:
+    """A picture from its file, (H, W, 3) uint8."""
+    with Image.open(path) as picture:
+        return np.asarray(picture.convert("RGB"))
 
 
 def drawn(scene: Path, at: float, size: tuple[int, int] | None = None) -> Picture:
@@ -136,7 +142,7 @@ def test_the_globe_window_from_opening_to_escape(screen: VirtualScreen, tmp_path
         until(lambda: any(pictures.glob("globe*.png")), 10, lambda: "s writes no picture")
         time.sleep(0.3)
         (shot,) = pictures.glob("globe*.png")
-        assert differing(np.asarray(Image.open(shot).convert("RGB")), first) == 0
+        assert differing(opened(shot), first) == 0
 
         program.key("Escape")
         assert program.wait() == 0
