@@ -57,7 +57,7 @@ class _Plot:
         _, _, width, height = rect
         pad = self.size
         # of the axes within the panel: room for tick labels left and below, for the heading above
-        self._inner = (round(4.1 * pad), round(2.0 * pad), width - round(4.7 * pad), height - round(4.0 * pad))
+        self._inner = (round(4.1 * pad), round(2.0 * pad), width - round(5.2 * pad), height - round(4.0 * pad))
         self._background = solid(width, height - round(0.5 * pad), PANEL, 205)
 
     def draw(self, frame: Frame, history: History) -> None:
@@ -117,7 +117,7 @@ class _Plot:
         if not self.panel.log:
             axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 4), useMathText=True)
             axes.yaxis.get_offset_text().set(size=self.size * 0.8, color=as_floats(INK))
-        axes.text(0.995, 0.05, "$t$", size=self.size, color=as_floats(INK), ha="right", va="bottom", transform=axes.transAxes)
+        axes.text(1.015, 0.0, "$t$", size=self.size, color=as_floats(INK), ha="left", va="center", transform=axes.transAxes)
         figure.text(
             0.5 * self.size / width,
             1 - 0.3 * self.size / height,

@@ -38,7 +38,9 @@ def significant(value: float | None, digits: int = 3) -> str:
     """`value` to a fixed number of significant digits, so that the line does not jump; empty for a value without meaning."""
     if value is None or not isfinite(value):
         return ""
-    if value == 0 or 1e-3 <= abs(value) < 1e5:
+    if value == 0 or 1e-3 <= abs(value) < 10**digits:
         return f"{value:#.{digits}g}".rstrip(".")
+    if abs(value) < 1e5:
+        return f"{float(f'{value:.{digits}g}'):.0f}"
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     return rf"${mantissa}\times 10^{{{int(exponent)}}}$"

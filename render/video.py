@@ -165,7 +165,7 @@ def check_output(
     if target.is_dir():
         raise UserError(f"{path}: is a folder, not a file name")
     if target.exists() and not force:
-        raise UserError(f"{path}: exists already; choose another name with -o, or replace it with --force")
+        raise UserError(f"{path}: exists already; choose another name, or replace it with --force")
     if suffix in FILMS:
         if size is not None:
             _check_even(size)
