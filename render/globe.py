@@ -1,7 +1,6 @@
 """Tokens as shaded balls on a translucent globe."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,22 +11,13 @@ from numpy.typing import NDArray
 from render import palette
 from render.camera import GlobeFit, Inset, OrbitCamera
 from render.frame import Frame
+from render.legend import Legend
 from render.raster import Raster
 from render.scenery import Scenery, Transfer
 from scenes import views
 
 SPEED_MAP = "speed"
 SMALLEST = 0.45  # pixels of radius: a smaller ball would slip between the samples
-
-
-@dataclass(frozen=True)
-class Legend:
-    """What a colour bar needs: mathtext label, a map of `render.palette`, and the values at its ends."""
-
-    label: str
-    colormap: str
-    low: float
-    high: float
 
 
 class GlobeView:
@@ -66,7 +56,7 @@ class GlobeView:
         """What the colours mean where a colour bar can say it (`color: speed`), else None."""
         if self.spec.color != "speed":
             return None
-        return Legend("speed", SPEED_MAP, 0.0, self._paint.fastest(system))
+        return Legend("speed $|v|$", SPEED_MAP, 0.0, self._paint.fastest(system))
 
     def set_parameters(self, values: Mapping[str, float]) -> None:
         """Live parameters: `camera.azimuth`, `camera.elevation`, `camera.zoom`, `camera.spin`. KeyError for any other."""
