@@ -195,7 +195,7 @@ class Stage:
         for pane in self.panes:
             self._overlay.label(self.frame, pane.label, *pane.corner)
             if isinstance(pane.view, GlobeView):  # a plane says beside itself what its colours mean
-                self._legends.draw(self.frame, pane.view.legend(pane.system), pane.view, pane.corner)
+                self._legends.draw(self.frame, pane.view.legends(pane.system), pane.view, pane.corner)
         self._panels.draw(self.frame, first.history.columns())
 
 

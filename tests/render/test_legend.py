@@ -37,13 +37,13 @@ def test_the_place_keeps_out_of_what_is_kept_free_for_type() -> None:
 def test_there_is_none_where_it_could_not_be_read() -> None:
     assert legend_place(view((40, 30)), 7.0) is None
     frame = Frame(40, 30)
-    Legends(7.0).draw(frame, SPEED, view((40, 30)), (0, 0))
+    Legends(7.0).draw(frame, [SPEED], view((40, 30)), (0, 0))
     assert (frame.rgb() == 0).all()
 
 
 def test_the_bar_runs_through_the_map_from_below() -> None:
     made, frame = view((640, 360)), Frame(640, 360)
-    Legends(3.6).draw(frame, SPEED, made, (0, 0))
+    Legends(3.6).draw(frame, [SPEED], made, (0, 0))
     place = legend_place(made, 3.6)
     assert place is not None
     (left, top, _, height), unit = place
@@ -89,7 +89,7 @@ def test_a_stage_draws_one_bar_a_pane_for_speeds_and_none_for_starts() -> None:
 
 def test_a_zoomed_globe_is_dimmed_behind_the_bar() -> None:
     made, frame = view((640, 360), zoom=4.0), Frame(640, 360, (200, 200, 200))
-    Legends(3.6).draw(frame, SPEED, made, (0, 0))
+    Legends(3.6).draw(frame, [SPEED], made, (0, 0))
     place = legend_place(made, 3.6)
     assert place is not None
     (left, top, width, height), _ = place
