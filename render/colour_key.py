@@ -84,7 +84,13 @@ def _bar(figure: Any, span: tuple[float, float], title: str, table: Any, ticks: 
     """A vertical bar from span[0], span[1] high, its title above and its ticks to the right."""
     width, _ = figure.get_size_inches() * figure.dpi
     bottom, height = span
-    axes = figure.add_axes((0.08, bottom, 2.4 * unit / width, height))
+    bar(figure, (0.08, bottom, 2.4 * unit / width, height), table, ticks, unit)
+    _title(figure, bottom + height + 0.045, title, unit)
+
+
+def bar(figure: Any, rect: tuple[float, float, float, float], table: Any, ticks: list[tuple[float, str]], unit: float) -> None:
+    """A vertical bar of a colour map (256, 3) at `rect`, fractions left, bottom, width, height; `ticks`: (0..1, text)."""
+    axes = figure.add_axes(rect)
     axes.imshow(np.asarray(table)[:, None, :], aspect="auto", origin="lower", extent=(0, 1, 0, 1), interpolation="bilinear")
     axes.set_xticks([])
     axes.yaxis.tick_right()
@@ -92,4 +98,3 @@ def _bar(figure: Any, span: tuple[float, float], title: str, table: Any, ticks: 
     axes.tick_params(colors=as_floats(INK), labelsize=2.1 * unit, length=0.6 * unit, width=max(1, 0.15 * unit), pad=0.5 * unit)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    _title(figure, bottom + height + 0.045, title, unit)

@@ -1,7 +1,6 @@
 """Tokens as shaded balls on a translucent globe."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,22 +11,17 @@ from numpy.typing import NDArray
 from render import palette
 from render.camera import GlobeFit, Inset, OrbitCamera
 from render.frame import Frame
+from render.legend import Legend
+from render.painted import Painted
 from render.raster import Raster
+from render.scale import robust_max, rounded_up
 from render.scenery import Scenery, Transfer
 from scenes import views
+from sim.attention.surface import Surface
 
 SPEED_MAP = "speed"
+HEADS_NAMED = 8  # in a legend
 SMALLEST = 0.45  # pixels of radius: a smaller ball would slip between the samples
-
-
-@dataclass(frozen=True)
-class Legend:
-    """What a colour bar needs: mathtext label, a map of `render.palette`, and the values at its ends."""
-
-    label: str
-    colormap: str
-    low: float
-    high: float
 
 
 class GlobeView:
@@ -46,6 +40,7 @@ class GlobeView:
         self._scenery = Scenery(size, transfer)
         self._raster = Raster(size, transfer)
         self._paint = Paint(spec)
+        self._field = Painted(spec) if spec.field != "none" else None
 
     def fit(self) -> GlobeFit:
         """Where the globe lies on the picture."""
@@ -56,17 +51,25 @@ class GlobeView:
         if frame.size != self.size:
             raise ValueError(f"this view draws {self.size} pixels, the frame has {frame.size}")
         fit, basis = self.fit(), self.camera.basis(film_time)
-        self._scenery.update(fit, basis, globe=self.spec.globe, graticule=self.spec.graticule)
+        coat = self._field.coat(system) if self._field else None
+        self._scenery.update(fit, basis, globe=self.spec.globe, graticule=self.spec.graticule, coat=coat)
         np.copyto(frame.pixels, self._scenery.picture)
         tokens = system.shown(time)
         radius = max(token_radius(self.spec.token_radius, system.count), SMALLEST / fit.radius)
         self._raster.draw(frame.pixels, tokens, self._paint.of(system), fit, basis, radius, self._scenery)
 
     def legend(self, system: Any) -> Legend | None:
-        """What the colours mean where a colour bar can say it (`color: speed`), else None."""
+        """What the tokens' colours mean where a legend can say it (`color: speed` and `affinity`), else None."""
+        if self.spec.color == "affinity":
+            return heads_legend(system.heads)
         if self.spec.color != "speed":
             return None
-        return Legend("speed", SPEED_MAP, 0.0, self._paint.fastest(system))
+        return Legend("speed $|v|$", SPEED_MAP, 0.0, self._paint.fastest(system))
+
+    def legends(self, system: Any) -> list[Legend]:
+        """The colour bars of the picture: of the painted field, then of the tokens."""
+        bars = [self._field.legend(system) if self._field else None, self.legend(system)]
+        return list(dict.fromkeys(bar for bar in bars if bar is not None))
 
     def set_parameters(self, values: Mapping[str, float]) -> None:
         """Live parameters: `camera.azimuth`, `camera.elevation`, `camera.zoom`, `camera.spin`. KeyError for any other."""
@@ -80,6 +83,16 @@ class GlobeView:
         self._scenery.release()
         self._raster.release()
         self._paint.release()
+        if self._field:
+            self._field.release()
+
+
+def heads_legend(heads: int) -> Legend:
+    """Which colour is which head; heads beyond the first few are only said to be there."""
+    shown = heads if heads <= HEADS_NAMED + 1 else HEADS_NAMED
+    entries = [(f"${h + 1}$", color) for h, color in enumerate(palette.head_colors(heads)[:shown].tolist())]
+    more = (("\N{HORIZONTAL ELLIPSIS}", None),) if shown < heads else ()
+    return Legend("pulled by\nhead", "", 0.0, 1.0, entries=(*((name, (r, g, b)) for name, (r, g, b) in entries), *more))
 
 
 def token_radius(radius: float | str, count: int) -> float:
@@ -99,14 +112,15 @@ class Paint:
         self._no_values = ti.ndarray(ti.f32, 1)
         self._seen: Any = None
         self._fastest = 1.0
+        self._surface: Surface | None = None
 
     def of(self, system: Any) -> tuple[Any, Any, Any, float]:
         """(colors, values, ramp, scale) as `Raster.draw` takes them."""
         if self.mode == "speed":
             return self._words, system.speeds(), self.ramp, 1 / self.fastest(system)
-        key = (id(system), system.count, system.step_index if self.mode == "cluster" else 0)
+        key = (id(system), system.count, system.step_index if self.mode in ("cluster", "affinity") else 0)
         if key != self._seen:
-            colors = palette.cluster_colors(system.cluster_labels()) if self.mode == "cluster" else self._start(system)
+            colors = self._colors(system)
             if self._words.shape[0] != system.count:
                 self._words = ti.ndarray(ti.u32, system.count)
             self._words.from_numpy(palette.pack_many(colors))
@@ -123,28 +137,17 @@ class Paint:
             self._seen = key
         return self._fastest
 
-    @staticmethod
-    def _start(system: Any) -> NDArray[np.uint8]:
+    def _colors(self, system: Any) -> NDArray[np.uint8]:
+        """(N, 3) sRGB bytes of the modes that do not come from a colour map."""
+        if self.mode == "cluster":
+            return palette.cluster_colors(system.cluster_labels())
+        if self.mode == "affinity":
+            if self._surface is None or self._surface.flow is not system:
+                self._surface = Surface(system)
+            return palette.head_colors(system.heads)[self._surface.strongest_head()]
+        if self.mode == "plain":
+            return np.tile(np.array(palette.PLAIN, np.uint8), (system.count, 1))
         return palette.direction_colors(system.start)
 
     def release(self) -> None:
-        self.ramp = self._words = self._no_values = None
-
-
-def robust_max(speeds: NDArray[np.float32]) -> float:
-    """The 99th percentile of at most about 10 000 of the speeds, evenly picked; 0 where none is finite."""
-    picked = speeds[:: max(1, speeds.size // 10_000)]
-    picked = picked[np.isfinite(picked)]
-    return float(np.percentile(picked, 99)) if picked.size else 0.0
-
-
-def rounded_up(value: float) -> float:
-    """The smallest number of the series 1, 1.5, 2, 3, 4, 6, 8, 10, 15, ... times any power of ten that is >= value.
-
-    The scale stands still while speeds wander, with no memory of earlier frames. 1 where value is not a positive number.
-    """
-    if not (np.isfinite(value) and value > 0):
-        return 1.0
-    power = int(np.floor(np.log10(value)))
-    tops = (float(f"{digits}e{power}") for digits in (1, 1.5, 2, 3, 4, 6, 8, 10, 15))  # decimals, so that 0.3 is 0.3
-    return next(top for top in tops if top >= value * (1 - 1e-12))
+        self.ramp = self._words = self._no_values = self._surface = None

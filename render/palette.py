@@ -224,6 +224,16 @@ def cluster_colors(labels: ArrayLike) -> NDArray[np.uint8]:
     return colored
 
 
+PLAIN: Color = rgb("#dfe6f2")
+"""Tokens whose colour shows nothing."""
+
+
+def head_colors(heads: int) -> NDArray[np.uint8]:
+    """(H, 3) sRGB bytes: `categorical`, again from the start after its last."""
+    colors = categorical()
+    return np.asarray(colors[np.arange(heads) % len(colors)])
+
+
 def series(count: int) -> Sequence[Color]:
     """`count` curve colours, repeating after the eighth."""
     return [SERIES[i % len(SERIES)] for i in range(count)]

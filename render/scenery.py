@@ -13,6 +13,7 @@ import taichi.math as tm
 from numpy.typing import NDArray
 
 from render.camera import GlobeFit
+from render.painted import Coat
 from render.palette import to_linear, to_srgb
 from render.scenery_kernel import REACH, scenery_kernel
 from render.shading import ENCODE_STEPS
@@ -63,10 +64,14 @@ class Scenery:
         self.veil: Any = ti.ndarray(tm.vec4, (height, width))
         self._transfer = transfer
         self._key: Any = None
+        self._no_texture = ti.ndarray(ti.f32, (1, 1, 1))
+        self._no_ramp = ti.ndarray(tm.vec3, 1)
 
-    def update(self, fit: GlobeFit, basis: NDArray[np.float64], *, globe: bool, graticule: bool) -> None:
-        """Bring picture and veil up to date; free when nothing has changed."""
-        key = (fit, basis.tobytes(), globe, graticule)
+    def update(
+        self, fit: GlobeFit, basis: NDArray[np.float64], *, globe: bool, graticule: bool, coat: Coat | None = None
+    ) -> None:
+        """Bring picture and veil up to date; free when nothing has changed. `coat`: the field painted on the sphere."""
+        key = (fit, basis.tobytes(), globe, graticule, coat)
         if key == self._key:
             return
         same_place = self._key is not None and self._key[0] == fit
@@ -87,9 +92,14 @@ class Scenery:
             int(globe),
             int(graticule),
             max(0.8, min(width, height) / 900),
+            int(coat is not None),
+            coat.texture if coat else self._no_texture,
+            coat.ramp if coat else self._no_ramp,
+            coat.low if coat else 0.0,
+            1 / (coat.high - coat.low) if coat else 0.0,
         )
         self._key = key
 
     def release(self) -> None:
         """Free device memory."""
-        self.veil = None
+        self.veil = self._no_texture = self._no_ramp = None

@@ -89,6 +89,37 @@ def glass(n: tm.vec3) -> tm.vec4:
 
 
 @ti.func
+def texel(u: ti.f32, v: ti.f32, z: ti.f32, camera: mat3, texture: ti.template()) -> ti.f32:
+    """A texture of `render.cube` at the point of the sphere seen at (u, v) with depth z, linear within its cells."""
+    x = camera[0, 0] * u + camera[1, 0] * v + camera[2, 0] * z
+    y = camera[0, 1] * u + camera[1, 1] * v + camera[2, 1] * z
+    w = camera[1, 2] * v + camera[2, 2] * z
+    face, along, t, r = 0, x, y, w
+    if ti.abs(y) > ti.abs(x) and ti.abs(y) >= ti.abs(w):
+        face, along, t, r = 2, y, w, x
+    elif ti.abs(w) > ti.abs(x):
+        face, along, t, r = 4, w, x, y
+    if along < 0.0:
+        face += 1
+    cells = texture.shape[1] - 1
+    at = tm.clamp((tm.vec2(t, r) / ti.abs(along) + 1.0) * (0.5 * cells), 0.0, ti.cast(cells, ti.f32))
+    i = ti.min(ti.cast(at, ti.i32), cells - 1)
+    f = at - ti.cast(i, ti.f32)
+    near = tm.mix(texture[face, i.x, i.y], texture[face, i.x, i.y + 1], f.y)
+    return tm.mix(near, tm.mix(texture[face, i.x + 1, i.y], texture[face, i.x + 1, i.y + 1], f.y), f.x)
+
+
+@ti.func
+def coat(n: tm.vec3, share: ti.f32, ramp: ti.template()) -> tm.vec4:
+    """The painted front at `share` 0..1 of its scale, opaque, in nearly flat light, so that the colour bar can be trusted."""
+    at = tm.clamp(share, 0.0, 1.0) * 255.0
+    i = ti.min(ti.cast(at, ti.i32), 254)
+    color = tm.mix(ramp[i], ramp[i + 1], at - ti.cast(i, ti.f32))
+    lit = 0.5 + 0.5 * tm.dot(n, LIGHT)
+    return tm.vec4(color * (0.82 + 0.18 * lit), 1.0)
+
+
+@ti.func
 def noise(x: ti.i32, y: ti.i32) -> ti.f32:
     """Interleaved gradient noise (J. Jimenez, 2014) on 0..1: dithers away the bands of slow dark gradients."""
     return tm.fract(52.9829189 * tm.fract(0.06711056 * x + 0.00583715 * y))
@@ -114,6 +145,11 @@ def scenery_kernel() -> Any:
         globe: int,
         lines: int,
         width: ti.f32,
+        painted: int,
+        texture: ti.types.ndarray(dtype=ti.f32, ndim=3),
+        ramp: ti.types.ndarray(dtype=tm.vec3, ndim=1),
+        low: ti.f32,
+        scale: ti.f32,
     ):  # type: ignore[no-untyped-def]
         for row in range(y0, y1):
             for column in range(x0, x1):
@@ -126,7 +162,10 @@ def scenery_kernel() -> Any:
                 inside = tm.clamp((1.0 - ti.sqrt(r2)) * radius + 0.5, 0.0, 1.0)
                 if inside > 0.0:
                     z = ti.sqrt(ti.max(1.0 - r2, 1e-4))
-                    if globe != 0:
+                    if painted != 0:
+                        share = (texel(u, v, z, camera, texture) - low) * scale
+                        front = coat(tm.vec3(u, v, z), share, ramp) * inside
+                    elif globe != 0:
                         front = glass(tm.vec3(u, v, z)) * inside
                     if lines != 0:
                         line = ti.max(line, inside * graticule(u, v, z, camera, radius, width))

@@ -14,6 +14,7 @@ from render.experiment import Experiment
 from render.frame import Frame
 from render.globe import GlobeView
 from render.layout import Layout, Rect
+from render.legend import Legends
 from render.overlay import Overlay
 from render.palette import BACKGROUND
 from render.plane import PlaneView
@@ -66,6 +67,7 @@ class Stage:
         layout = Layout(self.size, panes=len(parts), panels=len(scene.panels))
         self._overlay = Overlay(layout)
         self._panels = Panels(list(scene.panels), layout)
+        self._legends = Legends(layout.unit)
         self.panes: list[Pane] = []
         if len(parts) == 1:  # the view fills the picture; only what is looked at keeps out of the type's way
             self.panes.append(self._pane(*parts[0], (0, 0), self.size, self.frame))
@@ -192,6 +194,8 @@ class Stage:
         self._overlay.draw(self.frame, title=self.scene.title, caption=first.moment.caption, numbers=shared(numbers))
         for pane in self.panes:
             self._overlay.label(self.frame, pane.label, *pane.corner)
+            if isinstance(pane.view, GlobeView):  # a plane says beside itself what its colours mean
+                self._legends.draw(self.frame, pane.view.legends(pane.system), pane.view, pane.corner)
         self._panels.draw(self.frame, first.history.columns())
 
 

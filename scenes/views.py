@@ -26,8 +26,12 @@ class GlobeView(Spec):
     """Tokens as shaded balls on a translucent globe."""
 
     kind: Literal["globe"]
-    color: Literal["start", "speed", "cluster"] = "start"
-    """What the colour of a token shows: where it started, how fast it is, or its cluster."""
+    color: Literal["start", "speed", "cluster", "affinity", "plain"] = "start"
+    """What the colour of a token shows: where it started, its speed, its cluster, the head that pulls it hardest, or nothing."""
+    field: Literal["none", "density", "b", "potential", "speed"] = "none"
+    """Painted on the sphere: token density over the uniform one, metric weight b, potential U, or speed of a test token."""
+    concentration: Annotated[Positive, Field(le=2000)] | Literal["auto"] = "auto"
+    """kappa of the von Mises-Fisher kernel of `field: density`; auto is wider for fewer tokens."""
     camera: Camera = Camera()
     """Where the globe is looked at from."""
     token_radius: Annotated[Positive, Field(le=0.2)] | Literal["auto"] = "auto"

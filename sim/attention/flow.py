@@ -93,6 +93,11 @@ class AttentionFlow:
             self.schedule.set_parameters(own)
             self._reweigh()
 
+    @property
+    def cloud(self) -> ti.Ndarray:
+        """The newest cloud on the device, (N,) of vec3 in the flow's precision; to be read only."""
+        return self._x
+
     def theta(self) -> Heads:
         """theta_h at the newest state's time, (H, 3, 3) float64."""
         return self.schedule.theta(2 * self.step_index)

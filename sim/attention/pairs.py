@@ -36,10 +36,14 @@ class Fields:
 
 
 class Pairs:
-    """All-pairs sums over a cloud of `count` tokens and H heads. Cost per evaluation: N^2 H pair terms."""
+    """All-pairs sums over a cloud of `count` tokens and H heads. Cost per evaluation: N^2 H pair terms.
 
-    def __init__(self, count: int, heads: int, precision: str) -> None:
+    With `targets` the sums are taken at that many other points of the sphere, `at` of the methods, instead of at the tokens.
+    """
+
+    def __init__(self, count: int, heads: int, precision: str, targets: int | None = None) -> None:
         self.count = count
+        self.targets = count if targets is None else targets
         self.precision = precision
         lanes = runtime.machine().lanes
         self._kernels = kernels(precision, lanes)
@@ -47,7 +51,7 @@ class Pairs:
         self._theta = ti.ndarray(real, (heads, 3, 3))
         self._value = ti.ndarray(real, (heads, 3, 3))
         # whole vectors: which lane a token sits in decides its last bit
-        self._rows = lanes * max(1, min(SLICE // (count * heads * lanes), -(-count // lanes)))
+        self._rows = lanes * max(1, min(SLICE // (count * heads * lanes), -(-self.targets // lanes)))
         self._sums = ti.ndarray(ti.types.vector(lanes, real), (self._rows // lanes, heads, 5))
         self._dtype = np.float32 if precision == "f32" else np.float64
 
@@ -59,30 +63,33 @@ class Pairs:
         sign: int,
         out: Fields,
         value: NDArray[np.float64] | None = None,
+        at: ti.Ndarray | None = None,
     ) -> bool:
-        """Velocity and scalars of every token of x under theta (H, 3, 3) into `out`; `value` replaces the leading theta_h.
+        """Velocity and scalars at every token of x (or every point of `at`) under theta (H, 3, 3) into `out`; `value` replaces
+        the leading theta_h.
 
         Returns whether the sums were shifted: then U = scalars[U] exp(reference[0]), b = scalars[B] exp(reference[1]),
         <g, v> = scalars[GV] exp(reference[0]); otherwise the scalars are the quantities themselves.
         """
         self._theta.from_numpy(theta.astype(self._dtype))
         self._value.from_numpy((theta if value is None else value).astype(self._dtype))
-        mode = self.mode(theta)
-        for start in range(0, self.count, self._rows):
-            part = (start, min(start + self._rows, self.count))
-            self._kernels.sums(x, self._theta, *part, mode, True, self._sums)
+        mode, at = self.mode(theta), x if at is None else at
+        for start in range(0, self.targets, self._rows):
+            part = (start, min(start + self._rows, self.targets))
+            self._kernels.sums(x, at, self._theta, *part, mode, True, self._sums)
             self._kernels.combine(
-                x, self._theta, self._value, self._sums, FLOWS[flow], sign, *part, mode, out.v, out.scalars, out.reference
-            )
+                at, self._theta, self._value, self._sums, self.count, FLOWS[flow], sign, *part, mode, out.v, out.scalars,
+                out.reference,
+            )  # fmt: skip
         return mode == SHIFTED
 
-    def potential(self, x: ti.Ndarray, theta: NDArray[np.float64], out: Fields) -> bool:
+    def potential(self, x: ti.Ndarray, theta: NDArray[np.float64], out: Fields, at: ti.Ndarray | None = None) -> bool:
         """U = mean_h G_h alone, for the energy of a cloud under other weights; returns whether the sums were shifted."""
         self._theta.from_numpy(theta.astype(self._dtype))
-        mode = self.mode(theta)
-        for start in range(0, self.count, self._rows):
-            part = (start, min(start + self._rows, self.count))
-            self._kernels.sums(x, self._theta, *part, mode, False, self._sums)
+        mode, at = self.mode(theta), x if at is None else at
+        for start in range(0, self.targets, self._rows):
+            part = (start, min(start + self._rows, self.targets))
+            self._kernels.sums(x, at, self._theta, *part, mode, False, self._sums)
             self._kernels.potential(self._sums, self.count, *part, mode, out.scalars, out.reference)
         return mode == SHIFTED
 
@@ -157,13 +164,15 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
         return e
 
     @ti.kernel
-    def sums(x: cloud, theta: heads, start: ti.i32, stop: ti.i32, mode: ti.template(), moments: ti.template(), out: packed):
-        """Z, S and m of every head at the tokens start..stop: sum_j e^{<q, x_j> - m} (1, x_j), m = 0 unless shifted."""
+    def sums(
+        x: cloud, at: cloud, theta: heads, start: ti.i32, stop: ti.i32, mode: ti.template(), moments: ti.template(), out: packed
+    ):
+        """Z, S and m of every head at the points start..stop of `at`: sum_j e^{<q, x_j> - m} (1, x_j), m = 0 unless shifted."""
         H = theta.shape[0]
         ti.loop_config(block_dim=1)
         for task in range((stop - start + lanes - 1) // lanes * H):
             block, h = task // H, task % H
-            px, py, pz = load(x, start + block * lanes)
+            px, py, pz = load(at, start + block * lanes)
             qx, qy, qz = query(theta, h, px, py, pz)
             m = V(0)
             if ti.static(mode == SHIFTED):
@@ -196,10 +205,11 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
 
     @ti.kernel
     def combine(
-        x: cloud,
+        at: cloud,
         theta: heads,
         value: heads,
         summed: packed,
+        tokens: ti.i32,
         flow: ti.i32,
         sign: real,
         start: ti.i32,
@@ -237,7 +247,7 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
                 potential += up * z
                 inverse += down / z
             # the sums over heads and tokens become means: 1/(H N) for G and grad G, N/H for 1/G, 1/H for the softmax
-            n, count = ti.cast(x.shape[0], real), ti.cast(H, real)
+            n, count = ti.cast(tokens, real), ti.cast(H, real)
             mean = one / (n * count)
             inverse *= n / count
             scale = V(mean)
@@ -250,7 +260,7 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
             elif ti.static(mode == SHIFTED):
                 scale *= exp(top)
             scale *= sign
-            px, py, pz = load(x, first)
+            px, py, pz = load(at, first)
             radial = lx * px + ly * py + lz * pz
             vx, vy, vz = scale * (lx - radial * px), scale * (ly - radial * py), scale * (lz - radial * pz)
             gv = mean * (gx * vx + gy * vy + gz * vz)

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from render import raster
 from render.frame import Frame
-from render.globe import robust_max, rounded_up, token_radius
+from render.globe import token_radius
+from render.scale import robust_max, rounded_up
 from tests.render.clouds import StillCloud, digest, picture, uniform, view
 
 SIZE = (320, 180)
