@@ -40,7 +40,7 @@ def significant(value: float | None, digits: int = 3) -> str:
         return ""
     if value == 0 or 1e-3 <= abs(value) < 10**digits:
         return f"{value:#.{digits}g}".rstrip(".")
-    if abs(value) < 1e5:
+    if 10**digits <= abs(value) < 1e5:
         return f"{float(f'{value:.{digits}g}'):.0f}"
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     return rf"${mantissa}\times 10^{{{int(exponent)}}}$"
