@@ -9,7 +9,7 @@ import taichi as ti
 
 from sim import runtime
 from sim.attention import pairs
-from sim.attention.exponential import vector_exp
+from sim.attention.exponential import REACH, small_exp, vector_exp
 from sim.attention.pairs import GV, B, Fields, Pairs, U
 from sim.attention.tokens import cloud
 from tests.sim.attention import reference
@@ -75,10 +75,9 @@ def test_slices_change_nothing(monkeypatch):
         assert np.array_equal(a, b)
 
 
-@pytest.mark.parametrize(("precision", "extent"), [("f32", 40), ("f64", 300)])
-def test_vector_exponential(precision, extent):
-    """Against long double: |x| and a few half units in the last place; beyond the range it stays at the ends of the range."""
-    real, exp = runtime.real_type(precision), vector_exp(precision, 16)
+def applied(function, precision, x):
+    """A ti.func of 16 lanes at every entry of x, whose length is a multiple of 16."""
+    real = runtime.real_type(precision)
 
     @ti.kernel
     def apply(x: ti.types.ndarray(dtype=real, ndim=1), out: ti.types.ndarray(dtype=real, ndim=1)):
@@ -86,13 +85,32 @@ def test_vector_exponential(precision, extent):
             v = ti.types.vector(16, real)(0)
             for lane in ti.static(range(16)):
                 v[lane] = x[block * 16 + lane]
-            w = exp(v)
+            w = function(v)
             for lane in ti.static(range(16)):
                 out[block * 16 + lane] = w[lane]
 
-    x = np.concatenate([np.linspace(-extent, extent, 4092), [0, 1, -2000, 2000]]).astype(DTYPE[precision])
     out = np.zeros_like(x)
     apply(x, out)
+    return out
+
+
+@pytest.mark.parametrize("precision", DTYPE)
+@pytest.mark.parametrize("squarings", pairs.SQUARINGS)
+def test_small_exponential(precision, squarings):
+    """Against long double, in half units of the last place."""
+    y = np.linspace(-REACH, REACH, 4096).astype(DTYPE[precision])
+    exponent = y.astype(np.longdouble) * 2**squarings
+    off = np.abs(applied(small_exp(precision, 16, squarings), precision, y) / np.exp(exponent) - 1)
+    half_units = off / (np.finfo(DTYPE[precision]).eps / 2)
+    assert half_units.max() < 10 * 2**squarings
+    assert half_units[np.abs(exponent) < 0.1].max() < 8
+
+
+@pytest.mark.parametrize(("precision", "extent"), [("f32", 40), ("f64", 300)])
+def test_vector_exponential(precision, extent):
+    """Against long double: |x| and a few half units in the last place; beyond the range it stays at the ends of the range."""
+    x = np.concatenate([np.linspace(-extent, extent, 4092), [0, 1, -2000, 2000]]).astype(DTYPE[precision])
+    out = applied(vector_exp(precision, 16), precision, x)
     exact = np.exp(x[:-2].astype(np.longdouble))
     allowed = np.finfo(DTYPE[precision]).eps / 2 * 1.5 * (np.abs(x[:-2]) + 6)
     assert (np.abs(out[:-2] / exact - 1) < allowed).all()
