@@ -311,11 +311,15 @@ def _run(options: argparse.Namespace) -> int:
     from render.player import run_table
 
     with progress("rows", options.quiet or target is None) as report:  # rows on a terminal show how far it is themselves
-        rows = watched(run_table(scene, options.until, options.every), end, report, options.signals.check)
+        rows = watched(run_table(scene, options.until, options.every, _note), end, report, options.signals.check)
         write_table(rows, target, as_json=options.json, force=options.force)
     if target is not None:
         print(_shown(target))
     return 0
+
+
+def _note(line: str) -> None:
+    print(f"note: {line}", file=sys.stderr)
 
 
 def _doctor(options: argparse.Namespace) -> int:
