@@ -198,7 +198,7 @@ def build_system(scene: Scene, *, fps: float, size: tuple[int, int], balance: bo
 
 
 def _attention(spec: AttentionSystem, streams: Mapping[str, Generator], balance: bool) -> AttentionFlow:
-    law: dict[str, Any] = spec.weights.model_dump(exclude={"kind"})
+    law: dict[str, Any] = spec.weights.model_dump(exclude={"kind"}, exclude_none=True)
     try:
         schedule = SCHEDULES[spec.weights.kind](heads=spec.heads, rng=streams["weights"], dt=spec.dt, **law)
     except ValueError as error:

@@ -1,46 +1,68 @@
 """Scene keys of the weights theta_h(t) (arXiv 2605.18870). Symbols as in MATHS.md: theta, M, A, kappa, sigma, omega."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Discriminator, Field, Tag, model_validator
 
 from scenes.fields import Flag, Live, Matrix, Misfit, NonNegative, Positive, Real, Rows, Spec, Triple
 
 
-class NormalDraw(Spec):
-    """A number per head, drawn from the normal law with the scene's seed."""
+class Drawn(Spec):
+    """A number per head, drawn with the scene's seed from one of these laws."""
 
-    normal: tuple[Real, NonNegative]
-    """Mean and standard deviation."""
-
-
-class UniformDraw(Spec):
-    """A number per head, drawn uniformly from an interval with the scene's seed."""
-
-    uniform: tuple[Real, Real]
-    """Lowest and highest."""
+    normal: tuple[Real, NonNegative] | None = None
+    """Mean and standard deviation of a normal law."""
+    uniform: tuple[Real, Real] | None = None
+    """Lowest and highest of a uniform law."""
 
     @model_validator(mode="after")
-    def _in_order(self) -> "UniformDraw":
-        low, high = self.uniform
-        if low > high:
-            raise Misfit(("uniform",), f"the bounds [{low:g}, {high:g}] are in the wrong order")
+    def _one_law(self) -> "Drawn":
+        if (self.normal is None) == (self.uniform is None):
+            raise ValueError("a law is {normal: [mean, deviation]} or {uniform: [low, high]}")
+        if self.uniform is not None and self.uniform[0] > self.uniform[1]:
+            raise Misfit(("uniform",), f"the bounds [{self.uniform[0]:g}, {self.uniform[1]:g}] are in the wrong order")
         return self
 
 
-Drawn = NormalDraw | UniformDraw
+def _form(value: object) -> str:
+    """Which of the ways to give numbers per head this is, so that what is wrong with it is said of that way alone."""
+    if isinstance(value, Mapping | BaseModel):
+        return "drawn"
+    return "list" if isinstance(value, list | tuple) else "number"
+
+
+def _phase_form(value: object) -> str:
+    return "name" if isinstance(value, str) else _form(value)
+
+
 HeadMatrices = Matrix | list[Rows]
 """One matrix for all heads, or a list with three rows of three for each."""
 Theta0 = HeadMatrices | Literal["random"]
 """Start of every head; "random" is Z + Z^T with Z standard normal, a fresh draw per head, as in the paper's experiments."""
-PerHead = Real | list[Real] | Drawn
+_Law = Annotated[Drawn, Tag("drawn")]
+PerHead = Annotated[
+    Annotated[Real, Tag("number")] | Annotated[list[Real], Tag("list")] | _Law,
+    Discriminator(_form),
+]
 """One number for all heads, a list with one number per head, or {normal: [mean, deviation]} or {uniform: [low, high]}."""
-PositivePerHead = Positive | list[Positive] | Drawn
+PositivePerHead = Annotated[
+    Annotated[Positive, Tag("number")] | Annotated[list[Positive], Tag("list")] | _Law,
+    Discriminator(_form),
+]
 """Likewise, above 0; a law must not give anything else."""
-NonNegativePerHead = NonNegative | list[NonNegative] | Drawn
+NonNegativePerHead = Annotated[
+    Annotated[NonNegative, Tag("number")] | Annotated[list[NonNegative], Tag("list")] | _Law,
+    Discriminator(_form),
+]
 """Likewise, from 0 on."""
-Phases = PerHead | Literal["spread", "random"]
+Phases = Annotated[
+    Annotated[Real, Tag("number")]
+    | Annotated[list[Real], Tag("list")]
+    | _Law
+    | Annotated[Literal["spread", "random"], Tag("name")],
+    Discriminator(_phase_form),
+]
 """phi_h: numbers, "spread" = 2 pi h / H, or "random" = uniform on the circle from the scene's seed."""
 
 

@@ -1,5 +1,7 @@
 """Weights read from a file: the layers of a trained transformer as a path theta_h(t), and their projection to 3 x 3."""
 
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +52,10 @@ class Keyframes(Schedule):
 def read_keyframes(file: str | Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """theta (K, H, 3, 3) and times (K,) of an .npz file, float64. Raises ValueError saying what is wrong with it."""
     try:
-        with np.load(file, allow_pickle=False) as arrays:
+        with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in ("theta", "times") if name in arrays}
-    except (OSError, ValueError, AttributeError, TypeError) as error:  # a plain .npy gives an array, which is no context
+    except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        # a plain .npy gives an array, which is no context (AttributeError up to Python 3.10, TypeError from 3.11 on)
         raise ValueError(f"{file}: not a readable .npz file ({error})") from error
     if "theta" not in found:
         raise ValueError(f"{file}: has no array `theta`; real numbers of shape (K, H, 3, 3) are wanted")

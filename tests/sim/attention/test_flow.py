@@ -21,7 +21,16 @@ LAWS = {
     "oscillating": {"M": 0.5, "A": (1.0, -0.5, 0.25), "omega": 2.0},
     "rotating": {"eigenvalues": (2.0, 0.5, 1.0), "axis": (1.0, 1.0, 0.0), "omega": 1.5},
     "paper_oscillating": {"theta0": "random", "phase": "detuned"},
+    "decaying": {"M": 0.5, "theta0": "random", "kappa": {"uniform": (0.5, 2.0)}},
+    "keyframes": {"file": None, "interpolation": "cubic", "pace": 5.0, "symmetrise": True},
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def keyframes(tmp_path_factory):
+    file = tmp_path_factory.mktemp("weights") / "w.npz"
+    np.savez(file, theta=np.random.default_rng(2).normal(size=(4, 3, 3, 3)))
+    LAWS["keyframes"]["file"] = file
 
 
 def schedule(kind, heads=3, dt=0.02, seed=1, **law):
@@ -66,6 +75,33 @@ def test_agrees_with_the_reference(kind, name, sign, precision, tolerance):
     assert row["energy"] == pytest.approx(reference.energy(expected, path[-1]), rel=10 * tolerance)
     assert row["slope2"] == pytest.approx((b * speed**2).mean(), rel=50 * tolerance)
     assert row["mean_speed"] == pytest.approx(speed.mean(), rel=50 * tolerance)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("name", FLOWS)
+@pytest.mark.parametrize("extra", ["value", "asymmetric", "noise"])
+def test_general_transformers_agree_with_the_reference(extra, name, sign):
+    """A value matrix per head, theta that is not symmetric, noise on a law: the same sums; only the last has an energy law."""
+    rng, steps = np.random.default_rng(6), 15
+    V = rng.normal(size=(3, 3, 3))
+    kind, keys = {
+        "value": ("decaying", {**LAWS["decaying"], "value": V, "beta": 1.5}),
+        "asymmetric": ("static", {"theta": rng.normal(size=(3, 3, 3))}),
+        "noise": ("rotating", {**LAWS["rotating"], "noise": {"kappa": 2.0, "sigma": 1.0}}),
+    }[extra]
+    system = advance(flow(sphere(37), schedule(kind, **keys), flow=name, sign=sign), steps)
+    law = schedule(kind, **keys)
+    path = [law.theta(half) for half in range(2 * steps + 1)]
+    value = V if extra == "value" else None
+    *_, expected = reference.rk4(sphere(37), lambda half: path[half], law.dt, steps, name, sign, value)
+    assert np.abs(system.positions() - expected).max() < 1e-11
+    row = system.diagnostics()
+    speed = np.linalg.norm(reference.velocity(expected, path[-1], name, sign, value)[0], axis=1)
+    assert row["mean_speed"] == pytest.approx(speed.mean(), rel=1e-9)
+    without = [row[column] is None for column in ("energy", "slope2", "edi_residual", "power_residual")]
+    assert without == [extra != "noise"] * 4
+    assert (system.why_no_energy is not None) == (extra != "noise")
+    assert [system.why_no_energy in line for line in system.notices()] == [True] * (extra != "noise")
 
 
 def test_the_papers_oscillating_energy():
