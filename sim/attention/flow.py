@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from sim import runtime
 from sim.attention import cloud_kernels
 from sim.attention.clusters import cluster_labels
+from sim.attention.diagnostics import loose_clusters, order_parameter, second_moment
 from sim.attention.integrators import INTEGRATORS, Movement
+from sim.attention.ito import ExplicitParts
 from sim.attention.pairs import Fields, Pairs
 from sim.attention.schedule import Heads, Schedule
 from sim.attention.stepping import MinimizingMovement, Motion, stepper
@@ -72,6 +74,7 @@ class AttentionFlow:
         self._motion = Motion(self._engine, schedule, flow, sign, self.count, precision)
         self._stepper = stepper(self.method, self._motion)
         self._first = Fields(self.count, precision)  # at the newest state
+        self._parts = ExplicitParts(self._engine, self.heads) if track_balance and schedule.random_parts() else None
         self._probe: list[Any] = []  # clouds of `step_error`, once it is asked for
         self._scratch = Fields(self.count, precision)
         self._shown = ti.ndarray(ti.math.vec3, (self.count,))
@@ -95,6 +98,8 @@ class AttentionFlow:
         self._dissipated = self._worked = self._explicit = 0.0
         self._worst_error = 0.0
         self._stepper.restart()
+        if self._parts is not None:
+            self._parts.restart()
 
     def set_parameters(self, values: Mapping[str, float]) -> None:
         """Change live parameters: `weights.<name>`, and those of the weights alone. Raises KeyError for an unknown one."""
@@ -166,7 +171,7 @@ class AttentionFlow:
 
     def diagnostics(self) -> Row:
         """The row of the `run` table at the newest state; a residual is None where it has no meaning or is not tracked."""
-        now = self._summary()
+        now, x = self._summary(), self.positions()
         residuals = self._residuals(now)
         return {
             "t": self.time,
@@ -175,7 +180,14 @@ class AttentionFlow:
             "edi_residual": residuals[0],
             "power_residual": residuals[1],
             "mean_speed": now.mean_speed,
-            "clusters": int(self.cluster_labels().max()) + 1,
+            "clusters": int(cluster_labels(x, self.cluster_cosine).max()) + 1,
+            "clusters_loose": loose_clusters(x, self.cluster_cosine),
+            "max_speed": now.max_speed,
+            "order_parameter": order_parameter(x),
+            **dict(zip(("moment_1", "moment_2", "moment_3"), second_moment(x), strict=True)),
+            "min_b": now.min_b,
+            "max_b": now.max_b,
+            **self._explicit_parts(),
         }
 
     def positions(self) -> NDArray[np.float64]:
@@ -229,6 +241,8 @@ class AttentionFlow:
             at_start = self._energy(self._previous, now.theta) - before.energy
             at_end = now.energy - self._energy(self._x, before.theta)
             self._explicit += (at_start + at_end) / 2
+            if self._parts is not None:
+                self._parts.book(self._previous, before.theta, now.theta, self.schedule, 2 * self.step_index - 2)
 
     def _reweigh(self) -> None:
         """The weights were changed by hand: what that does to the energy is an explicit change, booked at once."""
@@ -251,6 +265,14 @@ class AttentionFlow:
         gained = now.energy - self._initial_energy - self._explicit
         residuals = (gained - self.sign * self._dissipated, gained - self._worked)
         return residuals if np.isfinite(residuals).all() else (None, None)
+
+    def _explicit_parts(self) -> Row:
+        """int (partial_t E) dt since t = 0 and, for random weights, its drift, Ito and martingale parts."""
+        tracked = self.track_balance and self.why_no_energy is None
+        row: Row = {"explicit": self._explicit if tracked else None, "drift": None, "ito": None, "martingale": None}
+        if tracked and self._parts is not None and np.isfinite(self._parts.ito):
+            row |= {"drift": self._parts.drift, "ito": self._parts.ito, "martingale": self._parts.martingale}
+        return row
 
     def _obituary(self, theta: Heads) -> str:
         size = float(np.linalg.norm(theta, ord=2, axis=(1, 2)).max())

@@ -44,6 +44,10 @@ class OUPath:
         """The sum of all random increments up to t = half dt / 2, shape (H, 3, 3): what of d_h is no drift."""
         return self._read(self._shocks, half)
 
+    def variance(self, half: float) -> NDArray[np.float64]:
+        """The variance on the diagonal of `martingale(half)`, (H,) or (1,); off the diagonal it is half of it."""
+        return self._read(self._variances, half)
+
     def increment_deviation(self) -> NDArray[np.float64]:
         """Deviation of a half step's random increment on the diagonal, (H,) or (1,); off the diagonal it is 1/sqrt 2 of it."""
         kappa, sigma = np.atleast_1d(self.kappa), np.atleast_1d(self.sigma)
@@ -54,15 +58,18 @@ class OUPath:
         self._half = 0
         self._recent = [self._start()]
         self._shocks = [np.zeros_like(self._recent[0])]
+        self._variances = [np.zeros_like(np.atleast_1d(self.kappa + self.sigma))]
 
     def _advance(self) -> None:
         decay = np.exp(-np.atleast_1d(self.kappa) * self.dt / 2)[:, None, None]
         xi = self._rng.standard_normal(self._recent[-1].shape)
-        shock = self.increment_deviation()[:, None, None] * (xi + xi.transpose(0, 2, 1)) / 2
+        spread = self.increment_deviation()
+        shock = spread[:, None, None] * (xi + xi.transpose(0, 2, 1)) / 2
         self._recent.append(decay * self._recent[-1] + shock)
         self._shocks.append(self._shocks[-1] + shock)
+        self._variances.append(self._variances[-1] + spread**2)
         self._half += 1
-        del self._recent[:-KEPT], self._shocks[:-KEPT]
+        del self._recent[:-KEPT], self._shocks[:-KEPT], self._variances[:-KEPT]
 
     def _read(self, samples: list[NDArray[np.float64]], half: float) -> NDArray[np.float64]:
         last = math.ceil(half)

@@ -295,4 +295,4 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
                     scalars[U, i] = mean * total[lane]
                     reference[0, i] = top[lane]
 
-    return SimpleNamespace(sums=sums, combine=combine, potential=potential)
+    return SimpleNamespace(sums=sums, combine=combine, potential=potential, load=load, query=query, term=term)
