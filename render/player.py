@@ -130,7 +130,7 @@ def record(player: Player, sink: Sink, progress: Progress | None = None) -> int:
 
 
 def run_table(
-    scene: Scene, until: float | None = None, every: int | None = None, notice: Callable[[str], object] | None = None
+    scene: Scene, until: float | None = None, every: int | None = None, notice: Callable[[list[str]], object] | None = None
 ) -> Iterator[Row]:
     """The rows of `run`, without any picture: at t = 0 and every `every` steps up to the system time `until`.
 
@@ -150,8 +150,7 @@ def run_table(
             if index % stride == 0:
                 yield experiment.system.diagnostics()
         if notice is not None:
-            for line in experiment.notices():
-                notice(line)
+            notice(experiment.notices())
     finally:
         experiment.release()
 

@@ -24,7 +24,7 @@ def second_moment(x: NDArray[np.float64]) -> tuple[float, float, float]:
 
 
 def loose_clusters(x: NDArray[np.float64], cosine: float) -> int | None:
-    """Number of single-linkage clusters of x (N, 3) when links may be a quarter longer than at `cosine`; None past 2048 tokens."""
+    """Number of single-linkage clusters of x (N, 3) with links up to a quarter longer than at `cosine`; None past 2048 tokens."""
     if len(x) > LOOSE_LIMIT:
         return None
     reach = WIDER * np.sqrt(2 - 2 * cosine)

@@ -1,14 +1,10 @@
 """Tokens on S^2 under multi-head attention: state, time steps, and the balances that come with them (MATHS.md, section A).
 
-    softmax         v = sign P_x (1/H) sum_h theta_h grad G(q_h) / G(q_h)
-    gradient_flow   v = sign g(x) / b(x)
-    unnormalised    v = sign g(x)
+softmax         v = sign P_x (1/H) sum_h theta_h grad G(q_h) / G(q_h)
+gradient_flow   v = sign g(x) / b(x)
+unnormalised    v = sign g(x)
 
-    slope2          (1/N) sum_i b(x_i) |v(x_i)|^2
-    EDI             E(T) - E(0) - sign * int slope2 dt - int (partial_t E) dt               0 for gradient_flow
-    power balance   E(T) - E(0) - int (1/N) sum_i <g, v> dt - int (partial_t E) dt          0 for every flow
-
-The explicit part of a step is the mean of E(x, theta') - E(x, theta) at both end clouds, the rest is the trapezoid rule.
+slope2          (1/N) sum_i b(x_i) |v(x_i)|^2
 """
 
 from collections.abc import Mapping
@@ -20,6 +16,7 @@ from numpy.typing import NDArray
 
 from sim import runtime
 from sim.attention import cloud_kernels
+from sim.attention.balances import Balances
 from sim.attention.clusters import cluster_labels
 from sim.attention.diagnostics import loose_clusters, order_parameter, second_moment
 from sim.attention.integrators import INTEGRATORS, Movement
@@ -74,7 +71,8 @@ class AttentionFlow:
         self._motion = Motion(self._engine, schedule, flow, sign, self.count, precision)
         self._stepper = stepper(self.method, self._motion)
         self._first = Fields(self.count, precision)  # at the newest state
-        self._parts = ExplicitParts(self._engine, self.heads) if track_balance and schedule.random_parts() else None
+        parts = ExplicitParts(self._engine, self.heads) if track_balance and schedule.random_parts() else None
+        self._balances = Balances(schedule, sign, self._energy, parts, track_balance)
         self._probe: list[Any] = []  # clouds of `step_error`, once it is asked for
         self._scratch = Fields(self.count, precision)
         self._shown = ti.ndarray(ti.math.vec3, (self.count,))
@@ -94,12 +92,9 @@ class AttentionFlow:
         self._previous.copy_from(self._x)
         self._now: Summary | None = None  # of the newest state under the newest weights
         self._before: Summary | None = None  # of the state before, until the step between them is booked
-        self._initial_energy: float | None = None
-        self._dissipated = self._worked = self._explicit = 0.0
+        self._balances.restart()
         self._worst_error = 0.0
         self._stepper.restart()
-        if self._parts is not None:
-            self._parts.restart()
 
     def set_parameters(self, values: Mapping[str, float]) -> None:
         """Change live parameters: `weights.<name>`, and those of the weights alone. Raises KeyError for an unknown one."""
@@ -172,7 +167,7 @@ class AttentionFlow:
     def diagnostics(self) -> Row:
         """The row of the `run` table at the newest state; a residual is None where it has no meaning or is not tracked."""
         now, x = self._summary(), self.positions()
-        residuals = self._residuals(now)
+        residuals = self._balances.residuals(now)
         return {
             "t": self.time,
             "energy": now.energy if self.why_no_energy is None else None,
@@ -187,7 +182,7 @@ class AttentionFlow:
             **dict(zip(("moment_1", "moment_2", "moment_3"), second_moment(x), strict=True)),
             "min_b": now.min_b,
             "max_b": now.max_b,
-            **self._explicit_parts(),
+            **self._balances.explicit(),
         }
 
     def positions(self) -> NDArray[np.float64]:
@@ -226,23 +221,11 @@ class AttentionFlow:
             self._now = summarise(self._first, shifted, theta, self.precision, self.flow)
             if not np.isfinite(self._now.mean_speed):
                 raise Diverged(self._obituary(theta))
-            if self._initial_energy is None:
-                self._initial_energy = self._now.energy
+            self._balances.begin(self._now)
             if self._before is not None:
-                self._book(self._before, self._now)
+                self._balances.book(self._before, self._now, self._previous, self._x, 2 * self.step_index - 2)
                 self._before = None
         return self._now
-
-    def _book(self, before: Summary, now: Summary) -> None:
-        """Add one step to the integrals of the balances."""
-        self._dissipated += self.dt / 2 * (before.slope2 + now.slope2)
-        self._worked += self.dt / 2 * (before.power + now.power)
-        if self.track_balance and self.why_no_energy is None and not np.array_equal(before.theta, now.theta):
-            at_start = self._energy(self._previous, now.theta) - before.energy
-            at_end = now.energy - self._energy(self._x, before.theta)
-            self._explicit += (at_start + at_end) / 2
-            if self._parts is not None:
-                self._parts.book(self._previous, before.theta, now.theta, self.schedule, 2 * self.step_index - 2)
 
     def _reweigh(self) -> None:
         """The weights were changed by hand: what that does to the energy is an explicit change, booked at once."""
@@ -250,29 +233,12 @@ class AttentionFlow:
             return
         held = self._now
         self._now = None
-        if self.track_balance:
-            self._explicit += self._summary().energy - held.energy
+        if self._balances.tracked:
+            self._balances.reweigh(self._summary().energy - held.energy)
 
     def _energy(self, x: Any, theta: Heads) -> float:
         shifted = self._engine.potential(x, theta, self._scratch)
         return energy(self._scratch, shifted)
-
-    def _residuals(self, now: Summary) -> tuple[float | None, float | None]:
-        """EDI and power residual since t = 0."""
-        if not (self.track_balance and self.why_no_energy is None and np.isfinite(now.energy)):
-            return None, None
-        assert self._initial_energy is not None
-        gained = now.energy - self._initial_energy - self._explicit
-        residuals = (gained - self.sign * self._dissipated, gained - self._worked)
-        return residuals if np.isfinite(residuals).all() else (None, None)
-
-    def _explicit_parts(self) -> Row:
-        """int (partial_t E) dt since t = 0 and, for random weights, its drift, Ito and martingale parts."""
-        tracked = self.track_balance and self.why_no_energy is None
-        row: Row = {"explicit": self._explicit if tracked else None, "drift": None, "ito": None, "martingale": None}
-        if tracked and self._parts is not None and np.isfinite(self._parts.ito):
-            row |= {"drift": self._parts.drift, "ito": self._parts.ito, "martingale": self._parts.martingale}
-        return row
 
     def _obituary(self, theta: Heads) -> str:
         size = float(np.linalg.norm(theta, ord=2, axis=(1, 2)).max())

@@ -185,9 +185,9 @@ def test_movements_are_computed_in_double_precision_unless_asked_otherwise():
 def test_the_table_says_at_its_end_what_should_be_known():
     heard = []
     coarse = attention(weights={"kind": "static", "theta": 5.0, "value": 5.0}, sign=1, dt=1.0, integrator="euler")
-    list(run_table(coarse, until=3.0, notice=heard.append))
+    list(run_table(coarse, until=3.0, notice=heard.extend))
     assert len(heard) == 2 and "value matrix" in heard[0] and "dt 1 is too coarse" in heard[1]
-    assert list(run_table(attention(), until=0.3, notice=heard.append)) and len(heard) == 2
+    assert list(run_table(attention(), until=0.3, notice=heard.extend)) and len(heard) == 2
 
 
 def test_the_table_of_an_attention_scene():

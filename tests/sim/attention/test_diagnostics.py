@@ -66,7 +66,7 @@ def test_the_sums_behind_the_parts(count, precision, tolerance):
     flow = system("ou", 0.02, count=count, precision=precision, **NOISY)
     x, theta = flow.positions(), flow.theta()
     e = np.exp(np.einsum("ni,hij,mj->hnm", x, theta, x)) / count**2
-    A, curvature = flow._parts.moments(flow._x, theta)
+    A, curvature = flow._balances._parts.moments(flow._x, theta)
     assert np.abs(A - np.einsum("hnm,ni,mj->hij", e, x, x)).max() < tolerance * e.sum()
     assert np.abs(curvature - (e * (1 + (x @ x.T) ** 2) / 2).sum(axis=(1, 2))).max() < tolerance * e.sum()
 
@@ -75,7 +75,7 @@ def test_the_ito_term_is_the_mean_of_the_second_order():
     """E[E(theta + S) - E(theta)] - its first order, over symmetric normal S of variance s^2, is the correction up to s^4."""
     flow = system("ou", 0.02, **NOISY)
     x, theta, s = flow.positions(), flow.theta(), 0.05
-    _, curvature = flow._parts.moments(flow._x, theta)
+    _, curvature = flow._balances._parts.moments(flow._x, theta)
     rng = np.random.default_rng(3)
     changes = []
     for _ in range(4000):
@@ -132,6 +132,17 @@ def test_parts_stand_only_where_they_mean_something():
     assert parts("static", theta=1.0, noise={"kappa": 1.0, "sigma": 1.0}) == [True] * 4
     assert parts("rotating", eigenvalues=(2.0, 0.5, 1.0)) == [True, False, False, False]
     assert parts("ou", **NOISY, value=1.0) == [False] * 4
+
+
+def test_what_a_hand_does_to_noisy_weights_is_drift():
+    flow = advance(system("ou", 0.02, **NOISY), 3)
+    before = flow.diagnostics()
+    flow.set_parameters({"weights.beta": 1.2})
+    after = flow.diagnostics()
+    change = after["energy"] - before["energy"]
+    assert change != 0 and after["explicit"] - before["explicit"] == pytest.approx(change)
+    assert after["drift"] - before["drift"] == pytest.approx(change)
+    assert (after["ito"], after["martingale"]) == (before["ito"], before["martingale"])
 
 
 def test_reset_and_rows_between():
