@@ -265,6 +265,7 @@ def _record(options: argparse.Namespace) -> int:
             film = scene.film
             sink = Mp4Sink(target, film.size, film.fps, force=options.force, title=scene.title, comment=_comment(options))
             record(Player(stage, scene.film.fps, scene.film.seconds), sink, report)
+        _notes(stage.notices())
     except Interrupted as stop:
         print(stop, file=sys.stderr)
         return stop.exit_code
@@ -289,6 +290,7 @@ def _still(options: argparse.Namespace) -> int:
         sink.write(stage.show(options.at))
         options.signals.check()
         sink.close()
+        _notes(stage.notices())
     finally:
         stage.release()
     print(_shown(target))
@@ -311,11 +313,16 @@ def _run(options: argparse.Namespace) -> int:
     from render.player import run_table
 
     with progress("rows", options.quiet or target is None) as report:  # rows on a terminal show how far it is themselves
-        rows = watched(run_table(scene, options.until, options.every), end, report, options.signals.check)
+        rows = watched(run_table(scene, options.until, options.every, _notes), end, report, options.signals.check)
         write_table(rows, target, as_json=options.json, force=options.force)
     if target is not None:
         print(_shown(target))
     return 0
+
+
+def _notes(lines: Sequence[str]) -> None:
+    for line in lines:
+        print(f"note: {line}", file=sys.stderr)
 
 
 def _doctor(options: argparse.Namespace) -> int:

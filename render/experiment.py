@@ -19,6 +19,7 @@ from scenes.attention import AttentionSystem, Tokens
 from scenes.load import UserError
 from scenes.spec import Scene
 from scenes.two_factor import TwoFactorPlane
+from sim import runtime
 from sim.attention.flow import AttentionFlow
 from sim.attention.tokens import cloud, from_file
 from sim.attention.weights import SCHEDULES
@@ -26,6 +27,7 @@ from sim.system import System
 from sim.two_factor.plane import Plane
 
 PURPOSES = ("tokens", "weights")  # order is part of what a seed means: add new ones at the end
+PROBED = 100  # steps between two estimates of a step's error: 11 evaluations of 400, with RK4
 TOUCHING = 1e-6  # a grid time this close (in steps) before a frame's time counts as that frame's time
 
 
@@ -35,7 +37,7 @@ class Experiment:
     An attention system has its own clock: system time is film time times `film.speed`, on the grid t_k = k dt whatever
     the frame rate. A plane has no history: it steps once per film frame and its parameters belong to the film time.
     `measured`: diagnostics are taken on the grid, about once per film frame; `history` keeps the newest or, with "all",
-    every one since t = 0. `balance`: track the residuals. Raises UserError for a token file that cannot be used.
+    every one since t = 0. `balance`: track the residuals. Raises UserError for a data file that cannot be used.
     """
 
     def __init__(
@@ -132,6 +134,10 @@ class Experiment:
         keyframed = self.moment.system
         return keyframed[path] if path in keyframed else self.own[path]
 
+    def notices(self) -> list[str]:
+        """What a viewer should know before trusting the numbers, a sentence each."""
+        return self.system.notices() if isinstance(self.system, AttentionFlow) else []
+
     def release(self) -> None:
         self.system.release()
 
@@ -175,7 +181,7 @@ def generators(seed: int) -> dict[str, Generator]:
 
 
 def build_system(scene: Scene, *, fps: float, size: tuple[int, int], balance: bool) -> System:
-    """The system that `scene.system` describes; `size` is the picture's, for a plane. Raises UserError for a bad token file."""
+    """The system that `scene.system` describes; `size` is the picture's, for a plane. Raises UserError for a bad data file."""
     spec = scene.system
     if isinstance(spec, AttentionSystem):
         return _attention(spec, generators(scene.seed), balance)
@@ -192,19 +198,34 @@ def build_system(scene: Scene, *, fps: float, size: tuple[int, int], balance: bo
 
 
 def _attention(spec: AttentionSystem, streams: Mapping[str, Generator], balance: bool) -> AttentionFlow:
-    law: dict[str, Any] = spec.weights.model_dump(exclude={"kind"})
-    schedule = SCHEDULES[spec.weights.kind](heads=spec.heads, rng=streams["weights"], dt=spec.dt, **law)
-    return AttentionFlow(
-        _cloud(spec.tokens, streams["tokens"]),
-        schedule,
-        flow=spec.flow,
-        sign=spec.sign,
-        integrator=spec.integrator,
-        dt=spec.dt,
-        precision="f32" if spec.precision == "auto" else spec.precision,
-        cluster_cosine=spec.cluster_cosine,
-        track_balance=balance,
-    )
+    law: dict[str, Any] = spec.weights.model_dump(exclude={"kind"}, exclude_none=True)
+    try:
+        schedule = SCHEDULES[spec.weights.kind](heads=spec.heads, rng=streams["weights"], dt=spec.dt, **law)
+    except ValueError as error:
+        raise UserError(f"system.weights: {error}") from error
+    x = _cloud(spec.tokens, streams["tokens"])
+    try:
+        return AttentionFlow(
+            x,
+            schedule,
+            flow=spec.flow,
+            sign=spec.sign,
+            integrator=spec.integrator,
+            dt=spec.dt,
+            precision=_precision(spec),
+            cluster_cosine=spec.cluster_cosine,
+            track_balance=balance,
+            probe_every=PROBED,
+        )
+    except ValueError as error:
+        raise UserError(f"system.integrator: {error}") from error
+
+
+def _precision(spec: AttentionSystem) -> str:
+    """What `auto` means: f32, but minimizing movements compare energies, whose differences f32 loses."""
+    if spec.precision != "auto":
+        return spec.precision
+    return "f64" if spec.integrator == "jko" and runtime.machine().f64 else "f32"
 
 
 def _cloud(spec: Tokens, stream: Generator) -> NDArray[np.float64]:

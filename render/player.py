@@ -129,11 +129,14 @@ def record(player: Player, sink: Sink, progress: Progress | None = None) -> int:
     return sink.frames
 
 
-def run_table(scene: Scene, until: float | None = None, every: int | None = None) -> Iterator[Row]:
+def run_table(
+    scene: Scene, until: float | None = None, every: int | None = None, notice: Callable[[list[str]], object] | None = None
+) -> Iterator[Row]:
     """The rows of `run`, without any picture: at t = 0 and every `every` steps up to the system time `until`.
 
     `until` defaults to the end of the scene's film, `every` to about one row per film frame; on a plane a step is a film
-    frame. Parameters follow the timeline. Raises ValueError for a negative `until` or `every` below 1.
+    frame. Parameters follow the timeline. `notice` hears at the end what should be known about the numbers. Raises ValueError
+    for a negative `until` or `every` below 1.
     """
     if (until is not None and not until >= 0) or (every is not None and every < 1):
         raise ValueError(f"until must be >= 0 and every >= 1, got {until} and {every}")
@@ -146,6 +149,8 @@ def run_table(scene: Scene, until: float | None = None, every: int | None = None
             experiment.step()
             if index % stride == 0:
                 yield experiment.system.diagnostics()
+        if notice is not None:
+            notice(experiment.notices())
     finally:
         experiment.release()
 

@@ -152,6 +152,11 @@ class Stage:
             return moving[inner] if inner in moving else own_value(first.scene.view, inner)
         return next(pane.experiment for pane in self.panes if path in pane.experiment.own).value_of(path)
 
+    def notices(self) -> list[str]:
+        """What a viewer should know before trusting the picture, a sentence each, with the pane's label where there is one."""
+        lines = [(pane.label, line) for pane in self.panes for line in pane.experiment.notices()]
+        return [f"{label}: {line}" if label else line for label, line in lines]
+
     def reset(self) -> None:
         """Back to t = 0; held parameters stay held."""
         for pane in self.panes:

@@ -4,17 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from scenes.fields import Count, Live, Matrix, Misfit, NonNegative, Positive, Real, Spec, Triple
+from scenes.fields import Count, Misfit, NonNegative, Positive, Real, Spec, Triple
+from scenes.weights import AnyWeights, StaticWeights
 
 MAX_TOKENS = 10_000_000
 MAX_HEADS = 1024
-
-Theta0 = Matrix | Literal["random"]
-"""Start of every head; "random" is Z + Z^T with Z standard normal, a fresh draw per head, as in the paper's experiments."""
-PerHead = Real | list[Real]
-"""One number for all heads, or a list with one number per head."""
-Phases = PerHead | Literal["spread", "random"]
-"""phi_h: numbers, "spread" = 2 pi h / H, or "random" = uniform on the circle from the scene's seed."""
 
 
 class Tokens(Spec):
@@ -42,77 +36,6 @@ class Tokens(Spec):
         return self
 
 
-class Weights(Spec):
-    """What every schedule theta_h(t) has: an overall factor beta, the inverse temperature."""
-
-    beta: Annotated[Real, Live(0, 10, r"$\beta$")] = 1.0
-    """Factor on every theta_h: the inverse temperature."""
-
-
-class StaticWeights(Weights):
-    """theta_h fixed: the autonomous system."""
-
-    kind: Literal["static"]
-    theta: Theta0 = 1.0
-    """theta_h: a number c for c I, three numbers for a diagonal, three rows, or random."""
-
-
-class OUWeights(Weights):
-    """d theta = kappa (M - theta) dt + sigma dW_sym, sampled exactly on the time grid."""
-
-    kind: Literal["ou"]
-    M: Matrix = 1.0
-    """The mean that the weights fluctuate about."""
-    theta0: Theta0 = "random"
-    """theta_h at t = 0."""
-    kappa: Annotated[Positive, Live(0.05, 5, r"$\kappa$", "1/time")] = 1.0
-    """Rate of return to M, per unit of time."""
-    sigma: Annotated[NonNegative, Live(0, 4, r"$\sigma$", "1/sqrt(time)")] = 1.4142135623730951
-    """Strength of the noise, per square root of time."""
-
-
-class OscillatingWeights(Weights):
-    """theta_h(t) = M + A cos(omega_h t + phi_h): never settles."""
-
-    kind: Literal["oscillating"]
-    M: Matrix = 0.0
-    """The mean that the weights fluctuate about."""
-    A: Matrix = 1.0
-    """Amplitude of the oscillation."""
-    omega: Annotated[PerHead, Live(0, 10, r"$\omega$", "rad/time")] = 1.0
-    """Angular rate, radians per unit of time: one for all heads, or a list."""
-    phases: Phases = "spread"
-    """phi_h in radians: one number, a list, spread = 2 pi h/H, or random."""
-
-
-class RotatingWeights(Weights):
-    """theta_h(t) = R(omega_h t + phi_h) D R^T, R a rotation about `axis`: never settles."""
-
-    kind: Literal["rotating"]
-    eigenvalues: Triple = (2.0, 0.5, 1.0)
-    """Diagonal of D."""
-    axis: Literal["x", "y", "z"] | Triple = "z"
-    omega: Annotated[PerHead, Live(0, 10, r"$\omega$", "rad/time")] = 1.0
-    """Angular rate, radians per unit of time: one for all heads, or a list."""
-    phases: Phases = "spread"
-    """phi_h in radians: one number, a list, spread = 2 pi h/H, or random."""
-
-
-class PaperOscillatingWeights(Weights):
-    """d theta_h/dt = target_h(t) - theta_h, the paper's oscillating experiment, in three phase variants."""
-
-    kind: Literal["paper_oscillating"]
-    theta0: Theta0 = "random"
-    """theta_h at t = 0."""
-    phase: Literal["in_phase", "shifted", "detuned"] = "in_phase"
-    """How the heads are phased: all alike, shifted over the period, or shifted with the fast entries detuned."""
-
-
-AnyWeights = Annotated[
-    StaticWeights | OUWeights | OscillatingWeights | RotatingWeights | PaperOscillatingWeights, Field(discriminator="kind")
-]
-
-
 class AttentionSystem(Spec):
     """Tokens on S^2 under multi-head attention with moving weights."""
 
@@ -126,21 +49,33 @@ class AttentionSystem(Spec):
     flow: Literal["softmax", "gradient_flow", "unnormalised"] = "softmax"
     """softmax: standard attention; gradient_flow: the curve of maximal slope of E; unnormalised: no softmax."""
     sign: Annotated[Literal[-1, 1], Field(description="1 ascends E (tokens attract for positive theta), -1 descends it")] = -1
-    integrator: Literal["euler", "heun", "rk4"] = "rk4"
-    """Explicit Runge-Kutta method, of order 1, 2 or 4."""
+    integrator: Literal["euler", "heun", "rk4", "ab2", "jko"] = "rk4"
+    """Order 1, 2, 4: explicit Runge-Kutta; ab2: two-step Adams-Bashforth, order 2; jko: minimizing movements, order 1."""
     dt: Annotated[Positive, Field(le=10)] = 0.02
     """Time step of the grid t_k = k dt."""
     cluster_cosine: Annotated[Real, Field(gt=-1, lt=1)] = 0.99
     """Two tokens are linked when their cosine reaches this; `clusters` counts the single-linkage components."""
     precision: Literal["auto", "f32", "f64"] = "auto"
-    """auto is f32."""
+    """auto is f32, but for `jko` f64 where the backend has it."""
 
     @model_validator(mode="after")
-    def _one_number_per_head(self) -> "AttentionSystem":
-        for key in ("omega", "phases"):
-            values = getattr(self.weights, key, None)
-            if isinstance(values, list) and len(values) != self.heads:
+    def _one_entry_per_head(self) -> "AttentionSystem":
+        for key, values in self.weights.per_head():
+            if len(values) != self.heads:
+                kind = "numbers" if isinstance(values[0], float) else "matrices"
                 raise Misfit(
-                    ("weights", key), f"lists {len(values)} numbers for {self.heads} heads; give one number, or one per head"
+                    ("weights", *key), f"lists {len(values)} {kind} for {self.heads} heads; give one of them, or one per head"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _movements_lower_an_energy(self) -> "AttentionSystem":
+        if self.integrator != "jko":
+            return self
+        if self.flow == "softmax":
+            raise Misfit(("integrator",), "jko lowers an energy, and `flow: softmax` has none; use `flow: gradient_flow`")
+        if self.weights.value is not None:
+            raise Misfit(("integrator",), "jko lowers an energy, and there is none with a separate `weights.value`")
+        for key in self.weights.asymmetric():
+            raise Misfit(("integrator",), f"jko lowers an energy, and there is none when `weights.{key}` is not symmetric")
         return self

@@ -154,6 +154,7 @@ def _homes(data: Any) -> list[tuple[str, list[str]]]:
         ("system",),
         ("system", "tokens"),
         ("system", "weights"),
+        ("system", "weights", "noise"),
         ("system", "window"),
         ("view",),
         ("view", "camera"),

@@ -29,8 +29,9 @@ NonNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Strict(), Field(ge=1)]
 Flag = Annotated[bool, Strict()]
 Triple = tuple[Real, Real, Real]
-Matrix = Real | Triple | tuple[Triple, Triple, Triple]
-"""A symmetric 3x3 matrix: a number c is c I, three numbers are the diagonal, three rows are the matrix itself."""
+Rows = tuple[Triple, Triple, Triple]
+Matrix = Real | Triple | Rows
+"""A 3x3 matrix: a number c is c I, three numbers are the diagonal, three rows are the matrix itself."""
 
 
 @dataclass(frozen=True)

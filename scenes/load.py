@@ -21,6 +21,7 @@ from scenes.yaml_source import PaneSource, Source, read, scalar
 __all__ = ["SceneError", "Shipped", "UserError", "dump_scene", "load_scene", "resolve_panes", "schema", "shipped"]
 
 FOLDER = Path(__file__).parent
+DATA_FILES = ("tokens", "weights")  # the parts of a system that may read one, under the key `file`
 
 
 class Shipped(NamedTuple):
@@ -167,16 +168,21 @@ def _number(part: str) -> str | int:
 
 
 def _place_files(source: Source, path: Path) -> None:
-    """A relative tokens.file counts from the scene file; it must exist."""
-    system = source.data.get("system")
-    tokens = system.get("tokens") if isinstance(system, dict) else None
-    if not isinstance(tokens, dict) or not isinstance(tokens.get("file"), str):
-        return
-    file = Path(tokens["file"])
-    placed = file if file.is_absolute() else path.parent / file
-    if not placed.is_file():
-        raise source.fail(("system", "tokens", "file"), "system.tokens.file", f"there is no file {placed}")
-    tokens["file"] = str(placed)
+    """A relative data file, of the scene or of a pane, counts from the scene file; it must exist."""
+    panes = source.data.get("panes")
+    systems: list[tuple[tuple[str | int, ...], Any]] = [(("system",), source.data.get("system"))]
+    for i, pane in enumerate(panes if isinstance(panes, list) else []):
+        systems.append((("panes", i, "system"), pane.get("system") if isinstance(pane, dict) else None))
+    for place, system in systems:
+        for part in DATA_FILES:
+            held = system.get(part) if isinstance(system, dict) else None
+            if isinstance(held, dict) and isinstance(held.get("file"), str):
+                where = (*place, part, "file")
+                file = Path(held["file"])
+                placed = file if file.is_absolute() else path.parent / file
+                if not placed.is_file():
+                    raise source.fail(where, ".".join(map(str, where)), f"there is no file {placed}")
+                held["file"] = str(placed)
 
 
 def _panes(scene: Scene, source: Source) -> list[tuple[str, Scene]]:

@@ -21,7 +21,11 @@ MAX_TOKEN_HEADS = 2**31 - 1  # tokens x heads
 
 AnySystem = Annotated[AttentionSystem | TwoFactorPlane, Field(discriminator="kind")]
 Panel = Literal["slope2", "energy", "balance", "speed", "clusters"]
-ATTENTION_COLUMNS = ("t", "energy", "slope2", "edi_residual", "power_residual", "mean_speed", "clusters")
+ATTENTION_COLUMNS = (
+    *("t", "energy", "slope2", "edi_residual", "power_residual", "mean_speed", "clusters"),
+    *("clusters_loose", "max_speed", "order_parameter", "moment_1", "moment_2", "moment_3", "min_b", "max_b"),
+    *("explicit", "drift", "ito", "martingale"),
+)
 PLANE_COLUMNS = ("t", "mu", "bounded_fraction", "bounded_area", "ellipse_area", "misclassified")
 EXPECTATIONS = ("radius_error",)
 """What `expect` may bound besides the columns of the run table at the film's end."""

@@ -23,6 +23,7 @@ FLOWS = {"softmax": 0, "gradient_flow": 1, "unnormalised": 2}
 LIMIT = {"f32": 40.0, "f64": 300.0}  # largest |theta| whose exponentials, summed over 10^7 tokens, neither overflow nor vanish
 U, B, GV = 0, 1, 2  # rows of `scalars`: potential, metric weight, <g, v>
 SQUARINGS = (3, 5)  # of the exponential, in the modes SMALL and PLAIN
+SCALES = (*(0.5**squarings for squarings in SQUARINGS), 1, 1)  # by mode: what the exponential wants its argument multiplied by
 SMALL, PLAIN, WIDE, SHIFTED = 0, 1, 2, 3  # how exponentials are taken, by the size of theta: up to 4, 16, LIMIT, and beyond
 QUERIES = 8  # tokens a task sums for on the CPU: they share what is loaded, and LLVM packs the summands into vectors
 SLICE = 200_000_000  # pair terms a launch: well under a second, so that Ctrl-C is heard
@@ -134,11 +135,12 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
         return px, py, pz
 
     @ti.func
-    def query(theta: ti.template(), h, px, py, pz):
-        """q_h = theta_h^T x."""
-        qx = theta[h, 0, 0] * px + theta[h, 1, 0] * py + theta[h, 2, 0] * pz
-        qy = theta[h, 0, 1] * px + theta[h, 1, 1] * py + theta[h, 2, 1] * pz
-        qz = theta[h, 0, 2] * px + theta[h, 1, 2] * py + theta[h, 2, 2] * pz
+    def query(theta: ti.template(), h, px, py, pz, mode: ti.template()):
+        """q_h = theta_h^T x, in the modes by squaring times the factor that `small_exp` wants."""
+        scale = ti.static(SCALES[mode])
+        qx = (theta[h, 0, 0] * px + theta[h, 1, 0] * py + theta[h, 2, 0] * pz) * scale
+        qy = (theta[h, 0, 1] * px + theta[h, 1, 1] * py + theta[h, 2, 1] * pz) * scale
+        qz = (theta[h, 0, 2] * px + theta[h, 1, 2] * py + theta[h, 2, 2] * pz) * scale
         return qx, qy, qz
 
     @ti.func
@@ -159,7 +161,7 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
 
     @ti.func
     def term(exponent, m, mode: ti.template()):
-        """exp of a summand: shifted by the maximum m only where the sums need it, scaled already in the modes by squaring."""
+        """exp of a summand, from a `query`: shifted by the maximum m only where the sums need it."""
         e = V(0)
         if ti.static(mode <= PLAIN):
             e = ti.static(by_squaring[min(mode, PLAIN)])(exponent)
@@ -186,15 +188,10 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
         for task in range((stop - start + lanes - 1) // lanes * H):
             block, h = task // H, task % H
             px, py, pz = load(at, start + block * lanes)
-            qx, qy, qz = query(theta, h, px, py, pz)
+            qx, qy, qz = query(theta, h, px, py, pz, mode)
             m = V(0)
             if ti.static(mode == SHIFTED):
                 m = largest(x, qx, qy, qz)
-            if ti.static(mode <= PLAIN):
-                scale = ti.static(1 / 2 ** SQUARINGS[min(mode, PLAIN)])
-                qx *= scale
-                qy *= scale
-                qz *= scale
             z, sx, sy, sz = V(0), V(0), V(0), V(0)
             for j in range(n):
                 tx, ty, tz = x[0, j], x[1, j], x[2, j]
@@ -313,4 +310,4 @@ def kernels(precision: str, lanes: int) -> SimpleNamespace:
                     scalars[U, i] = mean * total[lane]
                     reference[0, i] = top[lane]
 
-    return SimpleNamespace(spread=spread, sums=sums, combine=combine, potential=potential)
+    return SimpleNamespace(spread=spread, sums=sums, combine=combine, potential=potential, load=load, query=query, term=term)

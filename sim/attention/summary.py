@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sim import runtime
 from sim.attention.exponential import EXTENT
 from sim.attention.pairs import GV, B, Fields, U
-from sim.attention.weights import Heads
+from sim.attention.schedule import Heads
 
 BLOCKS = 64  # partial sums, whatever the number of threads: the same bits on every machine
 

@@ -1,82 +1,28 @@
-"""Weight schedules theta_h(t): one class a law, named as in MATHS.md's table.
+"""Weight schedules theta_h(t): one class a law, named as in MATHS.md's table. What they share stands in `schedule`."""
 
-Every schedule is a function of the half-step index k, t = k dt / 2, because RK4 asks for the midpoints; random ones are
-sampled exactly on that grid. theta has shape (H, 3, 3), float64, and carries the overall factor beta (inverse temperature).
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Heads = NDArray[np.float64]  # (H, 3, 3)
-MatrixLike = float | Sequence[float] | Sequence[Sequence[float]]
+from sim.attention.keyframes import Keyframes
+from sim.attention.noise import OUPath
+from sim.attention.schedule import Heads, MatrixLike, PerHead, Running, Schedule, matrix, rotation
 
-
-class Schedule:
-    """What every law shares: heads, the time grid, beta, and parameters that may move while it runs."""
-
-    kind = ""
-    live: tuple[str, ...] = ()  # parameters of this law that may change while it runs, besides beta
-    static = False
-    symmetric = True
-
-    def __init__(self, *, heads: int, rng: np.random.Generator, dt: float, beta: float = 1.0) -> None:
-        self.heads = heads
-        self.dt = dt
-        self.beta = beta
-        self._rng = rng
-        self._rng_start = rng.bit_generator.state
-        self._initial: dict[str, float] = {}
-
-    def theta(self, half: int) -> Heads:
-        """theta_h at t = half * dt / 2, times beta; shape (H, 3, 3). Calls must not go back in time except after `reset`."""
-        theta: Heads = self.beta * self.law(half)
-        return theta
-
-    def law(self, half: int) -> Heads:
-        """The law of this class at t = half * dt / 2, without beta; shape (H, 3, 3)."""
-        raise NotImplementedError(type(self).__name__)
-
-    def set_parameters(self, values: Mapping[str, float]) -> None:
-        """Change live parameters. Raises KeyError, naming the choices, for one that this law does not have."""
-        for name, value in values.items():
-            if name not in ("beta", *self.live):
-                raise KeyError(f"a {self.kind} schedule has no live parameter {name!r}; it has beta, {', '.join(self.live)}")
-            self._initial.setdefault(name, getattr(self, name))
-            setattr(self, name, value)
-
-    def reset(self) -> None:
-        """Back to t = 0: the same path again, to the bit."""
-        for name, value in self._initial.items():
-            setattr(self, name, value)
-        self._rng.bit_generator.state = self._rng_start
-        self._restart()
-
-    def _restart(self) -> None:
-        """Laws that carry a state start it again here."""
-
-    def _theta0(self, theta0: MatrixLike | str) -> Heads:
-        """(H, 3, 3): the same matrix for all heads, or, for "random", Z + Z^T with Z standard normal, head by head."""
-        if isinstance(theta0, str):
-            z = self._rng.standard_normal((self.heads, 3, 3))
-            symmetric: Heads = z + z.transpose(0, 2, 1)
-            return symmetric
-        return np.tile(matrix(theta0), (self.heads, 1, 1))
+__all__ = ["SCHEDULES", "Heads", "MatrixLike", "Schedule", "matrix", "rotation"]
 
 
 class Static(Schedule):
     """theta_h fixed: the autonomous system."""
 
     kind = "static"
-    static = True
 
     def __init__(self, *, theta: MatrixLike | str = 1.0, **common: Any) -> None:
         super().__init__(**common)
-        self._fixed = self._theta0(theta)
+        self._fixed = self._matrices(theta)
 
-    def law(self, half: int) -> Heads:  # noqa: ARG002  (nothing moves)
+    def law(self, half: float) -> Heads:  # noqa: ARG002  (nothing moves)
         return self._fixed
 
 
@@ -90,31 +36,68 @@ class OU(Schedule):
     live = ("kappa", "sigma")
 
     def __init__(
-        self, *, M: MatrixLike = 1.0, theta0: MatrixLike | str = "random", kappa: float, sigma: float, **common: Any
+        self, *, M: MatrixLike = 1.0, theta0: MatrixLike | str = "random", kappa: PerHead, sigma: PerHead, **common: Any
     ) -> None:
         super().__init__(**common)
-        self.M = matrix(M)
-        self.kappa = kappa
-        self.sigma = sigma
-        self._first = theta0
-        self._restart()
+        self.M = self._matrices(M)
+        rates = {name: self._draw(name, value) for name, value in (("kappa", kappa), ("sigma", sigma))}
+        self._path = OUPath(lambda: self._matrices(theta0) - self.M, dt=self.dt, rng=self._rng, **rates)
+
+    @property
+    def kappa(self) -> float | NDArray[np.float64]:
+        """Rate of return to M, one number or one per head."""
+        return self._path.kappa
+
+    @kappa.setter
+    def kappa(self, value: float) -> None:
+        self._path.kappa = value
+
+    @property
+    def sigma(self) -> float | NDArray[np.float64]:
+        """Strength of the noise, one number or one per head."""
+        return self._path.sigma
+
+    @sigma.setter
+    def sigma(self, value: float) -> None:
+        self._path.sigma = value
+
+    def law(self, half: float) -> Heads:
+        return self.M + self._path.at(half)
+
+    def random_parts(self) -> list[OUPath]:
+        return [self._path, *super().random_parts()]
 
     def _restart(self) -> None:
-        self._half = 0
-        self._recent = [self._theta0(self._first)]
+        self._path.reset()
 
-    def law(self, half: int) -> Heads:
-        while self._half < half:
-            a = np.exp(-self.kappa * self.dt / 2)
-            xi = self._rng.standard_normal((self.heads, 3, 3))
-            spread = self.sigma * np.sqrt((1 - a * a) / (2 * self.kappa))
-            self._recent.append(self.M + a * (self._recent[-1] - self.M) + spread * (xi + xi.transpose(0, 2, 1)) / 2)
-            self._half += 1
-        del self._recent[:-3]  # a step asks for its start, midpoint and end
-        back = self._half - half
-        if back >= len(self._recent):
-            raise ValueError(f"the path at half step {half} is gone; it is kept from {self._half - len(self._recent) + 1} on")
-        return self._recent[-1 - back]
+
+class Decaying(Schedule):
+    """theta_h(t) = M + (theta_0 - M) exp(-kappa t): integrable and deterministic. Changing kappa does not move theta."""
+
+    kind = "decaying"
+    live = ("kappa",)
+
+    def __init__(self, *, M: MatrixLike = 1.0, theta0: MatrixLike | str = "random", kappa: PerHead = 1.0, **common: Any) -> None:
+        super().__init__(**common)
+        self.M = self._matrices(M)
+        self._decay = Running(np.zeros(self.heads), self._draw("kappa", kappa), self.dt)  # kappa_h t
+        self._deviation = self._matrices(theta0) - self.M
+
+    @property
+    def kappa(self) -> NDArray[np.float64]:
+        """Rate of decay per head, (H,)."""
+        return self._decay.rates
+
+    @kappa.setter
+    def kappa(self, value: float) -> None:
+        self._decay.change(value, self._newest)
+
+    def law(self, half: float) -> Heads:
+        theta: Heads = self.M + np.exp(-self._decay.at(half))[:, None, None] * self._deviation
+        return theta
+
+    def _restart(self) -> None:
+        self._decay.restart()
 
 
 class _Phased(Schedule):
@@ -122,44 +105,31 @@ class _Phased(Schedule):
 
     live = ("omega",)
 
-    def __init__(
-        self, *, omega: float | Sequence[float] = 1.0, phases: float | Sequence[float] | str = "spread", **common: Any
-    ) -> None:
+    def __init__(self, *, omega: PerHead = 1.0, phases: PerHead | str = "spread", **common: Any) -> None:
         super().__init__(**common)
-        self._rates = np.broadcast_to(np.asarray(omega, dtype=np.float64), (self.heads,))
-        self._first_rates = self._rates
+        rates = self._draw("omega", omega)
         if isinstance(phases, str):
             spread = 2 * np.pi * np.arange(self.heads) / self.heads
-            self._first_phases = spread if phases == "spread" else self._rng.uniform(0, 2 * np.pi, self.heads)
+            first = spread if phases == "spread" else self._rng.uniform(0, 2 * np.pi, self.heads)
         else:
-            self._first_phases = np.broadcast_to(np.asarray(phases, dtype=np.float64), (self.heads,))
-        self._anchor = (0, self._first_phases)
-        self._newest = 0
+            first = self._draw("phases", phases)
+        self._angle = Running(first, rates, self.dt)
 
     @property
     def omega(self) -> float:
         """The common angular rate; of several rates, the first."""
-        return float(self._rates[0])
+        return float(self._angle.rates[0])
 
     @omega.setter
     def omega(self, value: float) -> None:
-        if (self._rates != value).any():
-            self._anchor = (self._newest, self.phase(self._newest))
-            self._rates = np.full(self.heads, value, dtype=np.float64)
+        self._angle.change(value, self._newest)
 
-    def phase(self, half: int) -> NDArray[np.float64]:
+    def phase(self, half: float) -> NDArray[np.float64]:
         """omega_h t + phi_h, shape (H,), radians."""
-        since, phases = self._anchor
-        return phases + self._rates * ((half - since) * self.dt / 2)
-
-    def theta(self, half: int) -> Heads:
-        self._newest = half
-        return super().theta(half)
+        return self._angle.at(half)
 
     def _restart(self) -> None:
-        self._rates = self._first_rates
-        self._anchor = (0, self._first_phases)
-        self._newest = 0
+        self._angle.restart()
 
 
 class Oscillating(_Phased):
@@ -169,11 +139,12 @@ class Oscillating(_Phased):
 
     def __init__(self, *, M: MatrixLike = 0.0, A: MatrixLike = 1.0, **phased: Any) -> None:
         super().__init__(**phased)
-        self.M = matrix(M)
-        self.A = matrix(A)
+        self.M = self._matrices(M)
+        self.A = self._matrices(A)
 
-    def law(self, half: int) -> Heads:
-        return self.M + np.cos(self.phase(half))[:, None, None] * self.A
+    def law(self, half: float) -> Heads:
+        theta: Heads = self.M + np.cos(self.phase(half))[:, None, None] * self.A
+        return theta
 
 
 class Rotating(_Phased):
@@ -187,7 +158,7 @@ class Rotating(_Phased):
         vector = np.eye(3)["xyz".index(axis)] if isinstance(axis, str) else np.asarray(axis, dtype=np.float64)
         self.axis = vector / np.linalg.norm(vector)
 
-    def law(self, half: int) -> Heads:
+    def law(self, half: float) -> Heads:
         R = rotation(self.axis, self.phase(half))
         theta = R @ self.D @ R.transpose(0, 2, 1)
         symmetric: Heads = (theta + theta.transpose(0, 2, 1)) / 2  # to the bit
@@ -218,13 +189,13 @@ class PaperOscillating(Schedule):
             (0, 2): (0.0, 1.0, 1.0, shift - quarter),
             (1, 2): (0.0, 1.0, 2.0, fast),
         }
-        self._transient = self._theta0(theta0) - self._particular(0.0)
+        self._transient = self._matrices(theta0) - self._particular(0.0)
 
     def target(self, t: float) -> Heads:
         """target_h(t), shape (H, 3, 3)."""
         return self._fill(lambda c, p, w, f: c + p * np.cos(w * t + f))
 
-    def law(self, half: int) -> Heads:
+    def law(self, half: float) -> Heads:
         t = half * self.dt / 2
         theta: Heads = self._particular(t) + np.exp(-t) * self._transient
         return theta
@@ -239,24 +210,6 @@ class PaperOscillating(Schedule):
         return out
 
 
-SCHEDULES: dict[str, type[Schedule]] = {law.kind: law for law in (Static, OU, Oscillating, Rotating, PaperOscillating)}
-
-
-def matrix(value: MatrixLike) -> NDArray[np.float64]:
-    """c -> c I, three numbers -> their diagonal matrix, three rows -> themselves. Raises ValueError for another shape."""
-    array = np.asarray(value, dtype=np.float64)
-    if array.ndim == 0:
-        return float(array) * np.eye(3)
-    if array.shape == (3,):
-        return np.diag(array)
-    if array.shape == (3, 3):
-        return array
-    raise ValueError(f"a matrix is one number, three numbers or three rows of three; got shape {array.shape}")
-
-
-def rotation(axis: NDArray[np.float64], angles: NDArray[np.float64]) -> Heads:
-    """Rodrigues: the rotations by `angles` (H,) about the unit vector `axis`, shape (H, 3, 3)."""
-    K = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
-    sin, cos = np.sin(angles)[:, None, None], np.cos(angles)[:, None, None]
-    R: Heads = np.eye(3) + sin * K + (1 - cos) * (K @ K)
-    return R
+SCHEDULES: dict[str, type[Schedule]] = {
+    law.kind: law for law in (Static, OU, Decaying, Oscillating, Rotating, PaperOscillating, Keyframes)
+}

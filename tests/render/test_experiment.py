@@ -152,6 +152,44 @@ def test_a_token_file_that_cannot_be_used_is_a_plain_error(tmp_path):
         Experiment(attention(tokens={"start": "file", "file": str(tmp_path / "x.npy")}), fps=30)
 
 
+def test_a_weights_file_that_cannot_be_used_is_a_plain_error(tmp_path):
+    np.savez(tmp_path / "w.npz", theta=np.zeros((4, 3, 3, 3)))
+    weights = {"kind": "keyframes", "file": str(tmp_path / "w.npz")}
+    with pytest.raises(UserError, match=r"system\.weights: .*w\.npz: holds 3 heads, the system has 2"):
+        Experiment(attention(weights=weights), fps=30)
+    assert Experiment(attention(weights=weights, heads=3), fps=30).system.schedule.kind == "keyframes"
+    np.savez(tmp_path / "w.npz", theta=np.triu(np.ones((4, 2, 3, 3))))
+    with pytest.raises(UserError, match=r"system\.integrator: .*not symmetric"):
+        Experiment(attention(weights=weights, integrator="jko", flow="gradient_flow"), fps=30)
+
+
+def test_noise_moves_with_the_timeline_and_returns_when_let_go():
+    weights = {"kind": "static", "noise": {"kappa": 1.0, "sigma": 0.5}}
+    experiment = Experiment(attention(timeline=[{"at": 2, "weights.noise.sigma": 1.5}], weights=weights), fps=30)
+    experiment.seek(1.0)
+    assert experiment.system.schedule.noise.sigma == pytest.approx(0.5 + experiment.system.time / 2)
+    experiment.set_parameters({"weights.noise.kappa": 4.0})
+    assert experiment.system.schedule.noise.kappa == 4.0
+    experiment.let_go()
+    assert experiment.system.schedule.noise.kappa == 1.0
+
+
+def test_movements_are_computed_in_double_precision_unless_asked_otherwise():
+    def precision(**system):
+        return build_system(attention(flow="gradient_flow", **system), fps=30, size=(64, 64), balance=False).precision
+
+    assert precision(integrator="jko") == "f64" and precision(integrator="rk4") == "f32"
+    assert precision(integrator="jko", precision="f32") == "f32"
+
+
+def test_the_table_says_at_its_end_what_should_be_known():
+    heard = []
+    coarse = attention(weights={"kind": "static", "theta": 5.0, "value": 5.0}, sign=1, dt=1.0, integrator="euler")
+    list(run_table(coarse, until=3.0, notice=heard.extend))
+    assert len(heard) == 2 and "value matrix" in heard[0] and "dt 1 is too coarse" in heard[1]
+    assert list(run_table(attention(), until=0.3, notice=heard.extend)) and len(heard) == 2
+
+
 def test_the_table_of_an_attention_scene():
     rows = list(run_table(attention(), until=0.3, every=3))
     assert [row["t"] for row in rows] == [0.0, 3 * 0.03, 6 * 0.03, 9 * 0.03]

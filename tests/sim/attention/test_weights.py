@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sim.attention.weights import SCHEDULES, matrix, rotation
+from tests.sim.attention import reference
 
 
 def make(kind, heads=4, dt=0.1, seed=3, **law):
@@ -14,6 +15,7 @@ OU = {"M": (1.0, 2.0, 3.0), "theta0": 0.0, "kappa": 0.7, "sigma": 1.3}
 ALL = {
     "static": {"theta": "random"},
     "ou": OU,
+    "decaying": {"M": (1.0, 2.0, 3.0), "kappa": 0.7},
     "oscillating": {"A": (1.0, 2.0, 3.0)},
     "rotating": {"eigenvalues": (2.0, 0.5, 1.0)},
     "paper_oscillating": {"phase": "shifted"},
@@ -68,6 +70,35 @@ def test_ou_keeps_the_three_samples_of_a_step():
     law.theta(6)
     with pytest.raises(ValueError, match="half step"):
         law.theta(5)
+
+
+def test_ou_is_its_recursion_with_the_same_draws():
+    """theta0 first, then a matrix of normal numbers every half step, from one stream; kappa and sigma differ by head."""
+    kappa, sigma = [0.5, 1.0, 2.0], [1.0, 0.0, 0.3]
+    law = make("ou", heads=3, M=(1.0, 2.0, 3.0), theta0="random", kappa=kappa, sigma=sigma)
+    rng = np.random.default_rng(3)
+    z = rng.standard_normal((3, 3, 3))
+    path = reference.ou_path(z + z.transpose(0, 2, 1), np.diag([1.0, 2.0, 3.0]), kappa, sigma, 0.1, 20, rng)
+    assert np.abs([law.theta(half) for half in range(21)] - path).max() < 1e-12
+
+
+def test_decaying_closed_form():
+    theta0 = np.array([np.diag([1.0, 2.0, 3.0]), [[0, 1, 0], [1, 0, 0], [0, 0, 5]]])
+    law = make("decaying", heads=2, M=0.5, theta0=theta0, kappa=[0.3, 2.0])
+    for half in (0, 1, 9):
+        for h, kappa in enumerate([0.3, 2.0]):
+            exact = 0.5 * np.eye(3) + (theta0[h] - 0.5 * np.eye(3)) * np.exp(-kappa * half * 0.05)
+            assert np.abs(law.theta(half)[h] - exact).max() < 1e-14
+
+
+def test_changing_kappa_does_not_move_decaying_weights():
+    law = make("decaying", M=0.0, theta0=1.0, kappa=1.0)
+    before = law.theta(10)
+    law.set_parameters({"kappa": 3.0})
+    assert np.array_equal(law.theta(10), before)
+    assert law.theta(12)[0, 0, 0] == pytest.approx(np.exp(-0.5 - 3 * 0.1))
+    law.reset()
+    assert np.array_equal(law.theta(10), before)
 
 
 def test_oscillating_closed_form():
@@ -132,6 +163,56 @@ def test_paper_oscillating_solves_its_equation(phase):
         exact = np.array([target(half * dt / 2, h, H, phase) for h in range(H)])
         assert np.abs(law.target(half * dt / 2) - exact).max() < 1e-12
         assert np.abs(rate - (exact - here)).max() < 1e-5
+
+
+def test_numbers_per_head_are_listed_or_drawn_and_stay():
+    H = 20_000
+    drawn = make("oscillating", heads=H, omega={"normal": (2.0, 0.5)}, phases={"uniform": (1.0, 3.0)})
+    rates, phases = (drawn.phase(2) - drawn.phase(0)) / 0.1, drawn.phase(0)
+    assert rates.mean() == pytest.approx(2, abs=5 * 0.5 / np.sqrt(H)) and rates.std() == pytest.approx(0.5, rel=0.03)
+    assert phases.mean() == pytest.approx(2, abs=0.03) and 1 <= phases.min() < 1.01 and 2.99 < phases.max() <= 3
+    drawn.theta(7)
+    drawn.reset()
+    assert np.array_equal(drawn.phase(0), phases) and np.array_equal((drawn.phase(2) - phases) / 0.1, rates)
+    again = make("oscillating", heads=H, omega={"normal": (2.0, 0.5)}, phases={"uniform": (1.0, 3.0)})
+    assert np.array_equal(again.phase(5), drawn.phase(5))
+    ou = make("ou", heads=3, kappa={"uniform": (0.5, 1.0)}, sigma={"uniform": (0.5, 1.0)})
+    path = [ou.theta(half) for half in range(6)]
+    ou.set_parameters({"kappa": 5.0})
+    ou.theta(7)
+    ou.reset()
+    assert np.array_equal([ou.theta(half) for half in range(6)], path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "law", "words"),
+    [
+        ("ou", {"kappa": {"normal": (-5.0, 0.1)}, "sigma": 1.0}, "kappa of head 0"),
+        ("ou", {"kappa": 1.0, "sigma": [1.0, -1.0, 1.0, 1.0]}, "sigma of head 1"),
+        ("oscillating", {"omega": {"cauchy": (0, 1)}}, "normal, uniform"),
+        ("oscillating", {"omega": [1.0, 2.0]}, "2 numbers for 4 heads"),
+        ("static", {"theta": np.zeros((2, 3, 3))}, r"\(4, 3, 3\)"),
+        ("static", {"value": np.zeros((2, 3, 3))}, r"\(4, 3, 3\)"),
+    ],
+)
+def test_what_does_not_fit_is_refused(kind, law, words):
+    with pytest.raises(ValueError, match=words):
+        make(kind, **law)
+
+
+@pytest.mark.parametrize("kind", ["static", "ou", "decaying", "oscillating"])
+def test_one_matrix_that_is_not_symmetric_leaves_no_energy_law(kind):
+    key = {"static": "theta", "ou": "M", "decaying": "theta0", "oscillating": "A"}[kind]
+    skew = np.triu(np.ones((3, 3)))
+    assert "not symmetric" in make(kind, **{**ALL[kind], key: skew}).why_no_energy
+    assert make(kind, **{**ALL[kind], key: skew + skew.T}).why_no_energy is None
+    assert "value matrix" in make(kind, **{**ALL[kind], "value": 1.0}).why_no_energy
+
+
+def test_unlike_matrices_per_head():
+    theta = np.random.default_rng(0).normal(size=(4, 3, 3))
+    law = make("static", theta=theta, value=2 * theta, beta=3.0)
+    assert np.array_equal(law.theta(0), 3 * theta) and np.array_equal(law.value, 2 * theta)
 
 
 def test_matrices_as_written_in_scenes():
