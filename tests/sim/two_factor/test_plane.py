@@ -83,7 +83,7 @@ def test_channels_are_lazy_and_fresh(plane):
     assert plane.channel("escape") is first and tuple(first.shape) == (64, 96)
     before = first.to_numpy()
     plane.set_parameters({"mu": plane.mu})  # no change, nothing to do
-    assert plane._fresh
+    assert plane._results._fresh
     plane.set_parameters({"mu": 0.2})
     changed = plane.channel("escape").to_numpy()
     assert not np.array_equal(before, changed, equal_nan=True)
