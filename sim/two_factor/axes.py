@@ -96,7 +96,6 @@ def _on_slice(value: Array, fixed: float, out: Array) -> NDArray[np.float64]:
 
 _ALL = (
     Axes(("a", "b"), 0, lambda x, y, fixed: (x, y, fixed.mu), lambda a, b, _mu, _fixed: (a, b)),
-    Axes(("b", "a"), 0, lambda x, y, fixed: (y, x, fixed.mu), lambda a, b, _mu, _fixed: (b, a)),  # the same picture: a <-> b
     Axes(("e", "w"), 1, lambda x, y, fixed: (*from_ew(x, y, fixed.mu), fixed.mu), _ew_place),
     Axes(("X", "Y"), 2, _triangle_start, _triangle_place),
     Axes(

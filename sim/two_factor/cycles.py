@@ -1,10 +1,11 @@
 """Which attracting cycle an orbit has come to, and in which phase: a Taichi kernel that goes on from where the sweep stopped.
 
-A cycle of period p is reported when three things hold. The state returns after p steps to within RETURN of where it was,
-and that for the first time. The cycle attracts with a margin: both multipliers of the p steps, from the orbit's own
-Jacobians, are within 1 - MARGIN; so at a bifurcation, where orbits creep in like 1/sqrt(n) or 1/n and a multiplier is
-1 - 3/n or 1 - 2/n in size, there is no answer rather than a false one. And it comes back every p steps for CHECK_STEPS
-more, which a chaotic orbit that happened to pass twice does not.
+A cycle of period p is reported when three things hold. The state returns after p steps to within 1/RETURN of where it was,
+and p is the first such number for which the cycle attracts: both multipliers of the p steps, from the orbit's own Jacobians,
+are below (1 - DECIDED/k)^p in size, k the steps taken so far, so that the past k steps shrank an error by e^DECIDED at least.
+At a bifurcation they did not: orbits creep in like 1/sqrt(k) there, or 1/k, which is the rate 3/(2k) or 2/k a step, and the
+answer is "none" rather than a false period. Last, it comes back every p steps for CHECK_STEPS more, which a chaotic orbit
+that happened to pass twice does not.
 """
 
 import functools
@@ -17,8 +18,8 @@ from sim.two_factor.orbits import NEAR2
 from sim.two_factor.phi import ti_error, ti_phi, ti_sharpness, ti_tangent
 
 MAX_PERIOD = 64
-RETURN = 4096  # a state has returned when it is nearer than 1/RETURN: thousands of roundings of f32
-MARGIN = 50  # multipliers within 1 - 1/MARGIN
+RETURN = 16384  # a state has returned when it is nearer than 1/RETURN: hundreds of roundings of f32
+DECIDED = 6
 CHECK_STEPS = 3 * MAX_PERIOD
 LARGE = 1e15  # tangents are cut off there, which no attracting cycle of 64 steps comes near
 
@@ -57,7 +58,8 @@ def kernels(precision: str, lanes: int) -> Kernels:
                 mu[lane] = mus[row, column0 + lane]
                 k[lane] = steps[row, column0 + lane]
             one = ti.cast(1, real)
-            rest = one - one / MARGIN
+            slowest = 1 - DECIDED / ti.cast(ti.max(k, DECIDED), real)
+            rest = v(1)
             live = ti.select(ti_sharpness(a, b) <= NEAR2, 1, m(0))
             a, b, mu = ti.select(live, a, v(0)), ti.select(live, b, v(0)), ti.select(live, mu, v(0))
             first_a, first_b = a, b
@@ -72,6 +74,7 @@ def kernels(precision: str, lanes: int) -> Kernels:
                 ua, ub, va, vb = cut(next_ua), cut(next_ub), cut(next_va), cut(next_vb)
                 next_a, next_b = ti_phi(a, b, mu)
                 a, b = ti.select(live, next_a, a), ti.select(live, next_b, b)
+                rest *= slowest
                 back = ti_sharpness(a - first_a, b - first_b) * (RETURN * RETURN) < one
                 # both roots of x^2 - trace x + det within `rest` (Jury)
                 attracts = (ti.abs(det) < rest * rest) & (ti.abs(ua + vb) * rest < rest * rest + det)
