@@ -48,16 +48,13 @@ def kernels(precision: str, lanes: int) -> Kernels:
     """The sweeps for "f32" or "f64"; `lanes` > 1 packs that many points in `finish` and `growth`, 1 is for GPUs."""
     real = real_type(precision)
     reals, ints = ti.types.ndarray(dtype=real, ndim=2), ti.types.ndarray(dtype=ti.i32, ndim=2)
-    pair = ti.types.vector(2, real)
     shape_type = ti.types.vector(2, ti.i32)
     packed = BLOCK_LANES if lanes > 1 else 1
     width = min(packed, TILE_WIDTH)
     height = packed // width
     block_steps = BLOCK_STEPS[precision]
-    M = ti.types.vector(packed, ti.i32)
+    V, M = ti.types.vector(packed, real), ti.types.vector(packed, ti.i32)
     v, m = ti.types.vector(lanes, real), ti.types.vector(lanes, ti.i32)
-    columns, rows = [i % width for i in range(packed)], [i // width for i in range(packed)]
-    along = list(range(lanes))
 
     @ti.func
     def landed(e, r2, tolerance):
@@ -66,24 +63,25 @@ def kernels(precision: str, lanes: int) -> Kernels:
 
     @ti.kernel
     def blocks(
-        tiles: shape_type, across: ti.i32, shape: shape_type, center: pair, half: real, mu: real, iterations: ti.i32,
-        near2: real, tolerance: real, end_a: reals, end_b: reals, steps: ints,
+        tiles: shape_type, across: ti.i32, start_a: reals, start_b: reals, mus: reals, iterations: ti.i32, tolerance: real,
+        end_a: reals, end_b: reals, steps: ints,
     ):  # fmt: skip
-        """Tiles number tiles[0] to tiles[1] - 1, row by row, `across` in a row: state and step before the event's block.
-
-        x = cx + (2 col + 1 - W) pixel/2 and y = cy + (H - 1 - 2 row) pixel/2: symmetric to the bit about a centre at 0.
-        """
+        """Tiles number tiles[0] to tiles[1] - 1, row by row, `across` in a row: state and step before the event's block."""
         for tile in range(tiles[0], tiles[1]):
             row0, column0 = (tile // across) * height, (tile % across) * width
-            a = center[0] + half * ti.cast(2 * (M(columns) + column0) + 1 - shape[1], real)
-            b = center[1] + half * ti.cast(shape[0] - 1 - 2 * (M(rows) + row0), real)
-            zero = ti.cast(0, real)
+            a, b, mu = V(0), V(0), V(0)
+            for lane in ti.static(range(packed)):
+                a[lane] = start_a[row0 + lane // width, column0 + lane % width]
+                b[lane] = start_b[row0 + lane // width, column0 + lane % width]
+                mu[lane] = mus[row0 + lane // width, column0 + lane % width]
+            zero, near2 = ti.cast(0, real), ti.cast(NEAR2, real)
             kept_a, kept_b = a, b
             running = iterations + 1  # no step has this number: the mark of a point that goes on
-            far = ti_sharpness(a, b) > near2
+            far = (ti_sharpness(a, b) > near2) | (ti.abs(mu) > BLOCK_MU)
             k = ti.select(far, 0, M(running))
             a = ti.select(far, zero, a)
             b = ti.select(far, zero, b)
+            mu = ti.select(far, zero, mu)
             j = 0
             go = (k.max() == running) & (ti.static(BLOCKS * block_steps) <= iterations)
             while go:
@@ -111,16 +109,17 @@ def kernels(precision: str, lanes: int) -> Kernels:
 
     @ti.kernel
     def finish(
-        groups: shape_type, across: ti.i32, mu: real, iterations: ti.i32, escape2: real, tolerance: real,
+        groups: shape_type, across: ti.i32, mus: reals, iterations: ti.i32, escape2: real, tolerance: real,
         end_a: reals, end_b: reals, steps: ints, before: reals,
     ):  # fmt: skip
         """Groups of points in a row, `across` in a row, on to the event: r2 > escape2, landed, or k = iterations."""
         for group in range(groups[0], groups[1]):
             row, column0 = group // across, (group % across) * lanes
-            a, b, k = v(0), v(0), m(0)
+            a, b, mu, k = v(0), v(0), v(0), m(0)
             for lane in ti.static(range(lanes)):
                 a[lane] = end_a[row, column0 + lane]
                 b[lane] = end_b[row, column0 + lane]
+                mu[lane] = mus[row, column0 + lane]
                 k[lane] = steps[row, column0 + lane]
             e, r2 = ti_error(a, b, mu), ti_sharpness(a, b)
             last = e
@@ -146,7 +145,7 @@ def kernels(precision: str, lanes: int) -> Kernels:
 
     @ti.kernel
     def settle(
-        groups: shape_type, across: ti.i32, mu: real, end_a: reals, end_b: reals, steps: ints, code: ints
+        groups: shape_type, across: ti.i32, mus: reals, end_a: reals, end_b: reals, steps: ints, code: ints
     ):  # fmt: skip
         """SETTLE_STEPS more steps: what stays the same along them? -> code = phase + 1 + 3 (branch + 1) + 9 period2.
 
@@ -156,12 +155,13 @@ def kernels(precision: str, lanes: int) -> Kernels:
         """
         for group in range(groups[0], groups[1]):
             row, column0 = group // across, (group % across) * lanes
-            a, b, k = v(0), v(0), m(0)
+            a, b, mu, k = v(0), v(0), v(0), m(0)
             for lane in ti.static(range(lanes)):
                 a[lane] = end_a[row, column0 + lane]
                 b[lane] = end_b[row, column0 + lane]
+                mu[lane] = mus[row, column0 + lane]
                 k[lane] = steps[row, column0 + lane]
-            sign = ti.select(mu < 0, ti.cast(-1, real), ti.cast(1, real))
+            sign = ti.select(mu < 0, ti.cast(-1, real), v(1))
             parity = sign * ti.cast(1 - 2 * (k % 2), real)
             live = ti.select(ti_sharpness(a, b) <= NEAR2, 1, m(0))
             e_low, e_high = ti_error(a, b, mu) * parity, ti_error(a, b, mu) * parity
@@ -188,14 +188,17 @@ def kernels(precision: str, lanes: int) -> Kernels:
 
     @ti.kernel
     def growth(
-        groups: shape_type, across: ti.i32, shape: shape_type, center: pair, half: real, mu: real, horizon: ti.i32,
+        groups: shape_type, across: ti.i32, start_a: reals, start_b: reals, mus: reals, horizon: ti.i32,
         mean: ti.types.ndarray(dtype=ti.f32, ndim=2),
     ):  # fmt: skip
         """(1/horizon) log|J_horizon ... J_1 v| for the unit vector v along the balanced line; frozen once r2 > FAR2."""
         for group in range(groups[0], groups[1]):
             row, column0 = group // across, (group % across) * lanes
-            a = center[0] + half * ti.cast(2 * (m(along) + column0) + 1 - shape[1], real)
-            b = center[1] + half * ti.cast(shape[0] - 1 - 2 * row + m(0), real)
+            a, b, mu = v(0), v(0), v(0)
+            for lane in ti.static(range(lanes)):
+                a[lane] = start_a[row, column0 + lane]
+                b[lane] = start_b[row, column0 + lane]
+                mu[lane] = mus[row, column0 + lane]
             va, vb = v(1), v(1)
             vb = ti.select(mu < 0, -vb, vb)
             doublings = m(0)  # |v| is kept within 2^+-10 or so, and the powers of two taken out are counted

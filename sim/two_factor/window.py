@@ -43,9 +43,12 @@ class Window:
         tall = self.pixel * self.size[1]
         return max(abs(self.center[0]) + self.width / 2, abs(self.center[1]) + tall / 2)
 
-    def enough(self, precision: str) -> bool:
-        """Is a pixel wide enough for orbits in this precision to tell neighbours apart, with room for the map's stretching?"""
-        return self.pixel >= F32_PIXEL * ROUNDING[precision] * self.reach
+    def enough(self, precision: str, least_reach: float = 0.0) -> bool:
+        """Is a pixel wide enough for orbits in this precision to tell neighbours apart, with room for the map's stretching?
+
+        least_reach: size of the states that points of this window stand for, where it is not that of the coordinates.
+        """
+        return self.pixel >= F32_PIXEL * ROUNDING[precision] * max(self.reach, least_reach)
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
         """x of every column (W,) and y of every row (H,), float64; symmetric to the bit about a centre at 0."""

@@ -5,7 +5,7 @@ import pytest
 
 from scenes.spec import PLANE_COLUMNS
 from sim.two_factor import theory
-from sim.two_factor.plane import CHANNELS, ESCAPED, LABELS, LANDED, Plane
+from sim.two_factor.plane import CHANNELS, ESCAPED, LABELS, Plane
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_channels_are_lazy_and_fresh(plane):
     assert plane.channel("escape") is first and tuple(first.shape) == (64, 96)
     before = first.to_numpy()
     plane.set_parameters({"mu": plane.mu})  # no change, nothing to do
-    assert plane._fresh
+    assert plane._results._fresh
     plane.set_parameters({"mu": 0.2})
     changed = plane.channel("escape").to_numpy()
     assert not np.array_equal(before, changed, equal_nan=True)
@@ -128,12 +128,6 @@ def test_tiny_windows_in_f64(plane):
     assert plane.diagnostics()["misclassified"] == 0
 
 
-def test_axes_may_be_swapped():
-    one, other = (Plane(mu=0.9, size=(32, 32), iterations=60, axes=axes) for axes in (("a", "b"), ("b", "a")))
-    assert np.array_equal(one.outcome().to_numpy(), other.outcome().to_numpy())
-    assert np.any(one.outcome().to_numpy() == LANDED)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -149,6 +143,9 @@ def test_axes_may_be_swapped():
         ({"precision": "f16"}, "precision must be auto, f32 or f64, not 'f16'"),
         ({"dt": 0.0}, "dt must be positive"),
         ({"lyapunov_steps": 0}, "lyapunov_steps must be"),
+        ({"web_steps": 0}, "web_steps must be"),
+        ({"prompt": (0.0, 1.0)}, "prompt.g must be positive"),
+        ({"start": (float("nan"), 1.0)}, "start.x must be a finite number"),
     ],
 )
 def test_refusals(options, message):
@@ -167,3 +164,33 @@ def test_refusals_change_nothing(plane):
     assert plane.mu == 0.9
     with pytest.raises(ValueError, match="no channel 'hue'"):
         plane.channel("hue")
+
+
+def test_iterations_grow_with_depth(plane):
+    """Eight more for every octave below a width of 2; none above."""
+    for width, more in ((5.2, 0), (2.0, 0), (1.0, 8), (2.0**-39, 320)):
+        plane.set_window((0.5, 0.5), width)
+        assert plane.iterations == 120 + more
+    plane.set_window((0.0, 0.0), 5.2)
+    assert plane.iterations == 120
+
+
+def test_zoom_in_and_back_is_a_fresh_picture(plane):
+    """Through f64 and back, other sizes in between: every channel is that of a plane that never moved."""
+    for width, size in ((1e-3, (96, 64)), (1e-10, (40, 30)), (0.7, (96, 64)), (5.2, (96, 64))):
+        plane.set_size(size)
+        plane.set_window((0.31, 0.73) if width < 5 else (0.0, 0.0), width)
+        for name in ("escape", "period", "web", "first_rise"):
+            plane.channel(name)
+    fresh = Plane(mu=0.9, size=(96, 64), iterations=120, dt=1 / 30)
+    assert np.array_equal(plane.outcome().to_numpy(), fresh.outcome().to_numpy())
+    for name in CHANNELS:
+        assert np.array_equal(plane.channel(name).to_numpy(), fresh.channel(name).to_numpy(), equal_nan=True), name
+    fresh.release()
+
+
+def test_other_axes_need_f64_sooner():
+    """Near mu = 0 the coordinates are small but the states are not."""
+    for axes, precision in ((("a", "b"), "f32"), (("mu", "x"), "f64")):
+        one = Plane(mu=0.5, axes=axes, center=(0.0, 0.0), width=1e-6, size=(64, 64), iterations=5)
+        assert one.working_precision == precision and one.resolved
