@@ -24,6 +24,7 @@ from sim.attention.clusters import cluster_labels
 from sim.attention.integrators import INTEGRATORS
 from sim.attention.pairs import Fields, Pairs
 from sim.attention.summary import Summary, energy, summarise
+from sim.attention.wake import Wake
 from sim.attention.weights import Heads, Schedule
 from sim.system import Diverged, Row
 
@@ -65,6 +66,7 @@ class AttentionFlow:
         self._scratch = Fields(self.count, precision)
         self._shown = ti.ndarray(ti.math.vec3, (self.count,))
         self._speeds = ti.ndarray(ti.f32, (self.count,))
+        self.wake: Wake | None = None
         self.reset()
 
     @property
@@ -82,6 +84,8 @@ class AttentionFlow:
         self._before: Summary | None = None  # of the state before, until the step between them is booked
         self._initial_energy: float | None = None
         self._dissipated = self._worked = self._explicit = 0.0
+        if self.wake is not None:
+            self.wake.restart(0, self._x)
 
     def set_parameters(self, values: Mapping[str, float]) -> None:
         """Change live parameters: `weights.<name>`, and those of the weights alone. Raises KeyError for an unknown one."""
@@ -114,6 +118,8 @@ class AttentionFlow:
         self._previous.copy_from(self._x)
         self._x.copy_from(self._point)
         self.step_index += 1
+        if self.wake is not None:
+            self.wake.record(self.step_index, self._x)
         self._before, self._now = self._now, None
 
     def diagnostics(self) -> Row:
@@ -129,6 +135,11 @@ class AttentionFlow:
             "mean_speed": now.mean_speed,
             "clusters": int(self.cluster_labels().max()) + 1,
         }
+
+    def keep_wake(self, duration: float) -> None:
+        """From now on keep the cloud's past of that many units of time in `wake`, for trails."""
+        self.wake = Wake(self.count, self.dt, duration, self.precision)
+        self.wake.restart(self.step_index, self._x)
 
     def positions(self) -> NDArray[np.float64]:
         """The newest cloud, (N, 3) float64."""
