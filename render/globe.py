@@ -12,15 +12,16 @@ from render import palette
 from render.camera import GlobeFit, Inset, OrbitCamera
 from render.frame import Frame
 from render.legend import Legend
+from render.marks import THICKNESS, Marks, heads_legend
 from render.painted import Painted
 from render.raster import Raster
 from render.scale import robust_max, rounded_up
 from render.scenery import Scenery, Transfer
+from render.trails import Trails
 from scenes import views
 from sim.attention.surface import Surface
 
 SPEED_MAP = "speed"
-HEADS_NAMED = 8  # in a legend
 SMALLEST = 0.45  # pixels of radius: a smaller ball would slip between the samples
 
 
@@ -41,6 +42,8 @@ class GlobeView:
         self._raster = Raster(size, transfer)
         self._paint = Paint(spec)
         self._field = Painted(spec) if spec.field != "none" else None
+        self._marks = Marks(spec) if spec.glyphs or spec.arrows != "none" else None
+        self._trails = Trails(size, transfer) if spec.trails > 0 else None
 
     def fit(self) -> GlobeFit:
         """Where the globe lies on the picture."""
@@ -56,19 +59,35 @@ class GlobeView:
         np.copyto(frame.pixels, self._scenery.picture)
         tokens = system.shown(time)
         radius = max(token_radius(self.spec.token_radius, system.count), SMALLEST / fit.radius)
-        self._raster.draw(frame.pixels, tokens, self._paint.of(system), fit, basis, radius, self._scenery)
+        paint, veil = self._paint.of(system), self._scenery.veil
+        if self._trails and system.wake is not None:
+            self._trails.draw(frame.pixels, system.wake, tokens, time, paint, fit, basis, self._scenery)
+            veil = self._trails.veil
+        self._mark(frame, system, fit, basis, veil, front=False)
+        self._raster.draw(frame.pixels, tokens, paint, fit, basis, radius, veil)
+        self._mark(frame, system, fit, basis, veil, front=True)
+
+    def _mark(self, frame: Frame, system: Any, fit: GlobeFit, basis: NDArray[np.float64], veil: Any, *, front: bool) -> None:
+        """Draw the marks of one half of the globe: the tokens come between."""
+        if self._marks:
+            self._marks.update(system)
+            points, colors = self._marks.side(basis[2], front)
+            paint = (colors, *self._paint.of(system)[1:3], 0.0)
+            self._raster.draw(frame.pixels, points, paint, fit, basis, max(THICKNESS, 1.2 / fit.radius), veil)
 
     def legend(self, system: Any) -> Legend | None:
         """What the tokens' colours mean where a legend can say it (`color: speed` and `affinity`), else None."""
         if self.spec.color == "affinity":
-            return heads_legend(system.heads)
+            return heads_legend("pulled by", range(system.heads))
         if self.spec.color != "speed":
             return None
         return Legend("speed $|v|$", SPEED_MAP, 0.0, self._paint.fastest(system))
 
     def legends(self, system: Any) -> list[Legend]:
-        """The colour bars of the picture: of the painted field, then of the tokens."""
-        bars = [self._field.legend(system) if self._field else None, self.legend(system)]
+        """The legends of the picture: of the painted field, of the tokens, of the marks."""
+        bars = [part.legend(system) for part in (self._field, self) if part]
+        if self._marks and self.spec.color != "affinity":
+            bars.append(self._marks.legend(system))
         return list(dict.fromkeys(bar for bar in bars if bar is not None))
 
     def set_parameters(self, values: Mapping[str, float]) -> None:
@@ -83,16 +102,9 @@ class GlobeView:
         self._scenery.release()
         self._raster.release()
         self._paint.release()
-        if self._field:
-            self._field.release()
-
-
-def heads_legend(heads: int) -> Legend:
-    """Which colour is which head; heads beyond the first few are only said to be there."""
-    shown = heads if heads <= HEADS_NAMED + 1 else HEADS_NAMED
-    entries = [(f"${h + 1}$", color) for h, color in enumerate(palette.head_colors(heads)[:shown].tolist())]
-    more = (("\N{HORIZONTAL ELLIPSIS}", None),) if shown < heads else ()
-    return Legend("pulled by\nhead", "", 0.0, 1.0, entries=(*((name, (r, g, b)) for name, (r, g, b) in entries), *more))
+        for part in (self._field, self._marks, self._trails):
+            if part:
+                part.release()
 
 
 def token_radius(radius: float | str, count: int) -> float:

@@ -104,7 +104,9 @@ def _rendered(legend: Legend, width: int, height: int, unit: float) -> Layer:
     """The label above, the bar or the list of colours below it."""
     figure = new_figure(width, height)
     edge, used = 0.9 * unit, 0.4 * unit
-    lines = [(line, LABEL, INK) for line in legend.label.split("\n")] + [(legend.note, NOTE, MUTED)] * bool(legend.note)
+    lines = [(line, LABEL, INK) for line in legend.label.split("\n")] + [
+        (line, NOTE, MUTED) for line in legend.note.split("\n") if line
+    ]
     for line, size, color in lines:
         pixels = size * unit * min(1.0, (width - 1.4 * unit) / width_of(line, size * unit))
         figure.text(edge / width, 1 - used / height, line, size=pixels, color=as_floats(color), va="top")

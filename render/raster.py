@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from render.camera import GlobeFit
 from render.resolve import DUST, Look, resolve_kernel
-from render.scenery import Box, Scenery, Transfer
+from render.scenery import Box, Transfer
 from render.splat import DEPTHS, FALL, LARGEST, PER_PIXEL, UNIT, splat_kernels
 from sim import runtime
 
@@ -38,9 +38,11 @@ class Raster:
         fit: GlobeFit,
         basis: NDArray[np.float64],
         radius: float,
-        scenery: Scenery,
+        veil: Any,
     ) -> None:
-        """Paint tokens (ti.ndarray (N,) of vec3 f32, unit vectors) as balls of `radius` sphere radii over the scenery's `pixels`.
+        """Paint tokens (ti.ndarray (N,) of vec3 f32, unit vectors) as balls of `radius` sphere radii over `pixels`.
+
+        Those of the back are seen through `veil`, see `Scenery`.
 
         `paint` is (colors, values, ramp, scale), ti.ndarrays (N,) u32, (N,) f32 and (256,) vec3: where scale > 0 token i has the
         linear colour ramp[255 values[i] scale], else the sRGB word colors[i]. A token that is not finite is not drawn.
@@ -68,7 +70,7 @@ class Raster:
             colors,
             values,
             ramp,
-            scenery.veil,
+            veil,
             self._transfer.decode,
             self._transfer.encode,
             look,

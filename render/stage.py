@@ -179,6 +179,9 @@ class Stage:
             balance="balance" in scene.panels,
         )
         spec = scene.view
+        if isinstance(spec, views.GlobeView) and spec.trails > 0:
+            flow: Any = experiment.system
+            flow.keep_wake(spec.trails)
         view = GlobeView(spec, size) if isinstance(spec, views.GlobeView) else PlaneView(spec, size)
         return Pane(label, experiment, view, frame, corner)
 

@@ -62,6 +62,14 @@ class Scene(Spec):
         attention = isinstance(self.system, AttentionSystem)
         if isinstance(self.view, GlobeView) != attention:
             raise Misfit(("view", "kind"), f"`{self.view.kind}` cannot show a system of kind `{self.system.kind}`")
+        if isinstance(self.view, GlobeView) and isinstance(self.system, AttentionSystem):
+            numbers = [
+                *([] if self.view.heads == "all" else self.view.heads),
+                *[n for n in [self.view.arrows] if isinstance(n, int)],
+            ]
+            if max(numbers, default=0) > self.system.heads:
+                key = "arrows" if self.view.arrows == max(numbers) else "heads"
+                raise Misfit(("view", key), f"asks for head {max(numbers)} of {self.system.heads}; heads are numbered from 1")
         if self.panels and not attention:
             raise Misfit(("panels",), "panels are curves of an attention system; a plane has none")
         return self

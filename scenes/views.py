@@ -32,6 +32,14 @@ class GlobeView(Spec):
     """Painted on the sphere: token density over the uniform one, metric weight b, potential U, or speed of a test token."""
     concentration: Annotated[Positive, Field(le=2000)] | Literal["auto"] = "auto"
     """kappa of the von Mises-Fisher kernel of `field: density`; auto is wider for fewer tokens."""
+    glyphs: Flag = False
+    """Draw the eigen-axes of every theta_h(t): arcs as long as |lambda|, on a disc where > 0, on a ring where < 0."""
+    arrows: Literal["none", "flow", "all"] | Count = "none"
+    """Drift on an even grid: of the whole flow, of all heads, or of one head by its number from 1."""
+    heads: list[Count] | Literal["all"] = "all"
+    """Numbers, from 1, of the heads that glyphs and `arrows: all` show."""
+    trails: Annotated[NonNegative, Field(le=1e6)] = 0.0
+    """Length of the fading trail behind each token, in units of system time; 0 draws none."""
     camera: Camera = Camera()
     """Where the globe is looked at from."""
     token_radius: Annotated[Positive, Field(le=0.2)] | Literal["auto"] = "auto"

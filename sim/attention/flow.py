@@ -25,6 +25,7 @@ from sim.attention.pairs import Fields, Pairs
 from sim.attention.schedule import Heads, Schedule
 from sim.attention.stepping import MinimizingMovement, Motion, stepper
 from sim.attention.summary import Summary, energy, summarise
+from sim.attention.wake import Wake
 from sim.system import Diverged, Row
 
 COARSE = 0.01  # a step's error, in units of the distance at which tokens are linked, from which clusters may depend on dt
@@ -77,6 +78,7 @@ class AttentionFlow:
         self._scratch = Fields(self.count, precision)
         self._shown = ti.ndarray(ti.math.vec3, (self.count,))
         self._speeds = ti.ndarray(ti.f32, (self.count,))
+        self.wake: Wake | None = None
         self.reset()
 
     @property
@@ -95,6 +97,8 @@ class AttentionFlow:
         self._balances.restart()
         self._worst_error = 0.0
         self._stepper.restart()
+        if self.wake is not None:
+            self.wake.restart(0, self._x)
 
     def set_parameters(self, values: Mapping[str, float]) -> None:
         """Change live parameters: `weights.<name>`, and those of the weights alone. Raises KeyError for an unknown one."""
@@ -126,6 +130,8 @@ class AttentionFlow:
         self._previous.copy_from(self._x)
         self._x.copy_from(self._point)
         self.step_index += 1
+        if self.wake is not None:
+            self.wake.record(self.step_index, self._x)
         self._before, self._now = self._now, None
 
     def step_error(self) -> float:
@@ -184,6 +190,11 @@ class AttentionFlow:
             "max_b": now.max_b,
             **self._balances.explicit(),
         }
+
+    def keep_wake(self, duration: float) -> None:
+        """From now on keep the cloud's past of that many units of time in `wake`, for trails."""
+        self.wake = Wake(self.count, self.dt, duration, self.precision)
+        self.wake.restart(self.step_index, self._x)
 
     def positions(self) -> NDArray[np.float64]:
         """The newest cloud, (N, 3) float64."""

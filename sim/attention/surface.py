@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sim import runtime
 from sim.attention.pairs import B, Fields, Pairs, U
-from sim.attention.weights import Heads
+from sim.attention.schedule import Heads
 
 Floats = NDArray[np.float64]
 BUDGET = 40_000_000  # pair terms an evaluation may cost: some tens of milliseconds on two cores

@@ -132,7 +132,7 @@ class Plane:
         return {
             "t": self.time,
             "mu": self.shown_mu,
-            "bounded_fraction": float(np.count_nonzero(bounded) / max(np.count_nonzero(exists), 1)),
+            "bounded_fraction": int(np.count_nonzero(bounded)) / max(int(np.count_nonzero(exists)), 1),
             "bounded_area": int(np.count_nonzero(bounded)) * self.pixel**2 if own else None,
             "ellipse_area": theory.ellipse_area(self.mu) if own and exact else None,
             "misclassified": self.misclassified(bounded) if exact else None,
