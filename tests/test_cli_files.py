@@ -109,14 +109,17 @@ def test_rows_of_an_attention_scene(own_folder: Path, capfd: Capture) -> None:
     rows = parsed(text)
     assert tuple(rows[0]) == ATTENTION_COLUMNS
     assert [row["t"] for row in rows] == [repr(2 * k * 0.05) for k in range(7)]
-    assert all(value == repr(float(value)) for row in rows for name, value in row.items() if name != "clusters")
-    assert all(row["clusters"] == str(int(row["clusters"])) for row in rows)
+    counts, noisy_only = {"clusters", "clusters_loose"}, {"drift", "ito", "martingale"}
+    for row in rows:
+        assert all(row[name] == str(int(row[name])) for name in counts)
+        assert all(row[name] == "" for name in noisy_only)
+        assert all(row[name] == repr(float(row[name])) for name in row.keys() - counts - noisy_only)
     assert float(rows[0]["edi_residual"]) == 0 == float(rows[0]["power_residual"])
     assert main([*command, "--data", "rows.csv"]) == 0
     assert Path("rows.csv").read_text(encoding="utf-8") == text
     capfd.readouterr()
     assert main([*command, "--json"]) == 0
-    assert [{k: repr(v) for k, v in row.items()} for row in json.loads(capfd.readouterr().out)] == rows
+    assert [{k: "" if v is None else repr(v) for k, v in row.items()} for row in json.loads(capfd.readouterr().out)] == rows
     assert main([*command, "--data", "rows.npz"]) == 0
     with np.load("rows.npz") as table:
         assert tuple(table) == ATTENTION_COLUMNS
